@@ -1,0 +1,114 @@
+/** Facts of a run, in the past tense: one line of events.jsonl each. Knows nothing of who writes or reads them. */
+import type { Decision, Failure, PathOrigin, Reward, SegmentKind, StopReason, ToolCall } from './types.ts';
+
+/** Readers refuse a newer major and ignore a newer minor. */
+export const FORMAT = { major: 1, minor: 0 } as const;
+
+interface Stamp {
+  /** 0, 1, 2 … without gaps over the whole journal. */
+  seq: number;
+  /** ISO 8601 with milliseconds. */
+  at: string;
+  /** Step that the fact belongs to; steps count from 1, 0 is before the first. */
+  step: number;
+}
+
+/** The numbers of one step. Undefined means "not measured", never 0. */
+export interface StepSummary {
+  tasks: number;
+  trajectories: number;
+  reward: { mean: number; std: number; p10: number; p90: number; parts: Record<string, number> };
+  /** Share of trajectories whose answer is right. */
+  accuracy: number;
+  /** Mean entropies in nats over model tokens: all, first window after the prompt, first window after a tool result. */
+  entropy: { all: number; initial?: number; afterTool?: number };
+  branches: { asked: number; taken: number; refused: number; noBudget: number; filled: number };
+  /** Unique tool segments grown, by tag; errors are outcomes other than `ok`. */
+  toolCalls: { total: number; byTool: Record<string, number>; errors: number; latencyP50Ms?: number; latencyP95Ms?: number };
+  groups: { allRight: number; mixed: number; allWrong: number };
+  /** Tokens: drawn by the policy, of the trees in all (each once), of all trajectories written out, and with a gradient. */
+  tokens: { sampled: number; unique: number; expanded: number; trained: number };
+  responseTokens: { mean: number; max: number };
+  stops: Partial<Record<StopReason, number>>;
+  loss?: number;
+  gradientNorm?: number;
+  kl?: number;
+  clipFraction?: number;
+  /** Updates whose gradient was not finite and that were skipped. */
+  skippedUpdates: number;
+  /** Mean and largest |sampler − trainer| log-probability over drawn tokens. */
+  mismatch?: { mean: number; max: number };
+  seconds: { total: number; rollout: number; learn: number };
+}
+
+/** Outcome of an evaluation on one dataset. */
+export interface EvaluationSummary {
+  /** Names the evaluation's files under evaluations/. */
+  id: string;
+  dataset: string;
+  tasks: number;
+  samples: number;
+  /** Mean over tasks and samples at the sampling temperature, with a 95 % bootstrap interval over tasks. */
+  accuracy: number;
+  interval: [number, number];
+  /** Accuracy of one greedy trajectory per task. */
+  greedyAccuracy?: number;
+  reward: number;
+  toolCallsPerTrajectory: number;
+  /** Accuracy by the tasks' ability. */
+  byAbility: Record<string, number>;
+  seconds: number;
+}
+
+export type Fact =
+  | {
+      type: 'run-started';
+      format: { major: number; minor: number };
+      /** The run folder's name. */
+      run: string;
+      steps: number;
+      tasks: number;
+      tools: Record<string, string>;
+      device: string;
+      parameters: number;
+      seed: number;
+    }
+  | { type: 'step-started'; tasks: string[] }
+  | {
+      type: 'segment-grown';
+      tree: string;
+      segment: number;
+      parent: number;
+      kind: SegmentKind;
+      tokens: number;
+      turn: number;
+      /** Path that grew it first. */
+      path: number;
+      origin: PathOrigin;
+      entropy?: number;
+      stop?: StopReason;
+    }
+  | { type: 'tool-answered'; tree: string; segment: number; call: Omit<ToolCall, 'argument'> }
+  | { type: 'branch-decided'; tree: string; decision: Decision }
+  | {
+      type: 'tree-finished';
+      tree: string;
+      task: string;
+      paths: number;
+      rewards: Reward['total'][];
+      /** Byte span of the line in trees.jsonl and of its columns in tokens.bin. */
+      span: { offset: number; length: number };
+      tokens: { offset: number; count: number };
+    }
+  | { type: 'tree-failed'; tree: string; failure: Failure }
+  | { type: 'step-finished'; summary: StepSummary }
+  | { type: 'checkpoint-saved'; folder: string; hash: string; seconds: number }
+  | { type: 'evaluated'; summary: EvaluationSummary; checkpoint?: string }
+  | { type: 'paused'; reason: string }
+  | { type: 'resumed'; from: string }
+  | { type: 'warned'; failure: Failure }
+  | { type: 'run-ended'; outcome: 'finished' | 'stopped' | 'failed'; failure?: Failure };
+
+export type Event = Stamp & Fact;
+export type EventType = Fact['type'];
+export type EventOf<T extends EventType> = Stamp & Extract<Fact, { type: T }>;

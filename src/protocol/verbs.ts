@@ -1,0 +1,57 @@
+/** What the processes may ask each other. Every verb is answered or refused; its effect is visible only as later facts. */
+import type { Event } from '../core/events.ts';
+import type { Tree } from '../core/types.ts';
+
+export const PROTOCOL = 1;
+
+/** What a worker says about itself at once, whatever its engine does. */
+export interface WorkerStatus {
+  protocol: number;
+  pid: number;
+  run: string;
+  state: 'starting' | 'running' | 'pausing' | 'paused' | 'stopping' | 'ended';
+  step: number;
+  steps: number;
+  /** What it does now, in a few words: `sampling 41/64`, `training`, `saving`. */
+  phase: string;
+}
+
+/** Asked of a training worker over its socket. */
+export interface WorkerVerbs {
+  status(): WorkerStatus;
+  /** Answered when the request was taken; the `paused` fact says when it took effect. */
+  pause(): void;
+  resume(): void;
+  /** Saves a checkpoint first, then ends. */
+  stop(): void;
+}
+
+/** What a view shows. */
+export interface ViewSubject {
+  /** Name of the run, and what else the view needs to find its subject again after a reload. */
+  runFolder: string;
+  tree?: string;
+  path?: number;
+  segment?: number;
+}
+
+/** Asked by a webview of the extension host. */
+export interface HostVerbs {
+  /** First ask of every view: all facts so far that the view folds, in batches through `events` after it. */
+  ready(): { subject: ViewSubject; name: string };
+  /** Tree ids of the run, in order, with their steps and mean rewards. */
+  trees(): { id: string; step: number; question: string; reward: number; branches: number; refused: number }[];
+  tree(id: string): Tree;
+  openTree(id: string): void;
+  openTrajectory(tree: string, path: number, segment?: number): void;
+  runCommand(command: 'pause' | 'resume' | 'stop' | 'openConfig' | 'evaluate'): void;
+  /** Lets the window remember the subject over a reload. */
+  remember(subject: ViewSubject): void;
+}
+
+/** Asked by the extension host of a webview; the next `events` only after the last was taken. */
+export interface ViewVerbs {
+  /** `from` is 0 where the view must forget what it has (first batch, or the journal was replaced). */
+  events(batch: { from: number; events: Event[] }): void;
+  show(subject: ViewSubject): void;
+}

@@ -1,0 +1,27 @@
+/** Names of files in a run folder. The only place that knows them. */
+
+export const FILES = {
+  /** Written once at the start: format, config as resolved, hashes, versions. */
+  manifest: 'run.json',
+  /** The config file as the user wrote it. */
+  config: 'config.branchpoint.json',
+  /** {pid, socket, startedAt} of the worker that owns the folder; absent when none does. */
+  lock: 'run.lock',
+  /** Append-only journal, one event per line. */
+  events: 'events.jsonl',
+  /** One tree per line: a Tree with `tokens: {offset, count}`. */
+  trees: 'trees.jsonl',
+  /** Per tree its token columns one after the other: ids (i32), sampler log-probs, trainer log-probs, entropies (f32). */
+  tokens: 'tokens.bin',
+  /** Bytes of every vocabulary entry, so that a reader needs no tokenizer; see core/pieces. */
+  pieces: 'pieces.bin',
+  checkpoints: 'checkpoints',
+  evaluations: 'evaluations',
+  /** What the worker and its children wrote to their standard error. */
+  log: 'worker.log',
+} as const;
+
+/** Bytes of one token over all columns of tokens.bin. */
+export const TOKEN_BYTES = 16;
+
+export const checkpointName = (step: number): string => `step-${String(step).padStart(6, '0')}`;

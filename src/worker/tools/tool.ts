@@ -1,0 +1,33 @@
+/** What a tool is. Knows nothing of policies, tags in token streams or budgets. */
+import type { ToolOutcome } from '../../core/types.ts';
+
+export interface ToolResult {
+  outcome: ToolOutcome;
+  /** What the policy reads between the result tags; never empty. */
+  text: string;
+}
+
+/** A tool answers every call with a result: a failure is a result too, and `run` never rejects. */
+export interface Tool {
+  /** The tag that calls it: `search` for <search>…</search>. */
+  readonly tag: string;
+  /** What answers, in words, for the run's record: `bubblewrap with Python 3.11`, `Pyodide 314`, `4,400 documents`. */
+  readonly description: string;
+  run(argument: string, signal: AbortSignal): Promise<ToolResult>;
+  close(): Promise<void>;
+}
+
+/** A result with what the pool measured. */
+export interface PooledResult extends ToolResult {
+  latencyMs: number;
+  /** True where an identical call in flight answered. */
+  shared: boolean;
+}
+
+/** All tools of a run behind one verb, with limits. */
+export interface ToolPool {
+  readonly tags: readonly string[];
+  describe(): Readonly<Record<string, string>>;
+  call(tag: string, argument: string): Promise<PooledResult>;
+  close(): Promise<void>;
+}
