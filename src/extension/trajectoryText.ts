@@ -1,0 +1,253 @@
+/** Lays one trajectory out as a text document and says where each token stands in it. Knows nothing of VS Code or files. */
+import type { Pieces } from '../core/pieces.ts';
+import { textOf, textOffsets } from '../core/pieces.ts';
+import type { Decision, Path, Segment, SegmentKind, TokenColumns, Tree } from '../core/types.ts';
+import { wrap, wrappedRange } from './wrap.ts';
+
+/** Longest line, in UTF-16 units. */
+export const LINE_WIDTH = 200;
+
+/** A segment's place: its heading's line, the lines of its text (last included; below first where it has none), its tokens. */
+export interface SegmentPlace {
+  segment: number;
+  kind: SegmentKind;
+  heading: number;
+  firstLine: number;
+  lastLine: number;
+  /** Half-open range in `tokens`. */
+  from: number;
+  to: number;
+}
+
+export interface Fold {
+  firstLine: number;
+  lastLine: number;
+  what: 'turn' | 'segment' | 'think';
+}
+
+export interface TrajectoryText {
+  text: string;
+  /** [line] offset of its first character. */
+  lineStarts: number[];
+  /** [token] index in the tree's columns, in reading order. */
+  tokens: Int32Array;
+  /** [token] half-open range in `text`; empty for a token that only continues a character. */
+  starts: Uint32Array;
+  ends: Uint32Array;
+  segments: SegmentPlace[];
+  folds: Fold[];
+}
+
+/** Indices of a path's segments, from the prompt to its leaf. */
+export function segmentsOf(tree: Tree, path: number): number[] {
+  const segments: number[] = [];
+  for (let at = pathOf(tree, path).leaf; at >= 0; at = tree.segments[at]!.parent) segments.push(at);
+  return segments.reverse();
+}
+
+function pathOf(tree: Tree, path: number): Path {
+  const found = tree.paths[path];
+  if (found === undefined)
+    throw new RangeError(
+      `Tree ${tree.id} has ${tree.paths.length} trajectories; there is no number ${path}.`,
+    );
+  return found;
+}
+
+/** True where the loss sees the segment's tokens. */
+export const isTrained = (tree: Tree, { kind }: Segment): boolean =>
+  kind === 'model' || (kind === 'forced' && tree.rule === 'upstream');
+
+/** Throws RangeError where the tree has no such path. Headings and added line feeds belong to no token. */
+export function layOut(tree: Tree, path: number, ids: TokenColumns['ids'], pieces: Pieces): TrajectoryText {
+  const indices = segmentsOf(tree, path);
+  const page = makePage(indices.reduce((sum, index) => sum + tree.segments[index]!.count, 0));
+  for (const line of headLines(tree, path, indices)) page.line(line);
+  const segments = indices.map(index => {
+    page.line('');
+    const heading = page.line(segmentHeading(tree, path, index));
+    const place = page.segment(tree.segments[index]!, ids, pieces);
+    for (const decision of tree.decisions.filter(({ segment }) => segment === index))
+      page.line(decisionLine(decision));
+    if (tree.paths[path]!.from?.segment === index)
+      page.line(`── here path ${path} left path ${tree.paths[path]!.from.path} ──`);
+    return { segment: index, kind: tree.segments[index]!.kind, heading, ...place };
+  });
+  const text = page.finish();
+  return { ...text, segments, folds: foldsOf(text.text, text.lineStarts, segments) };
+}
+
+/** A growing document: lines, and the tokens' places in it. */
+function makePage(count: number) {
+  const parts: string[] = [];
+  const lineStarts = [0];
+  const tokens = new Int32Array(count);
+  const starts = new Uint32Array(count);
+  const ends = new Uint32Array(count);
+  let length = 0;
+  let next = 0;
+  const write = (text: string): void => {
+    for (let feed = text.indexOf('\n'); feed >= 0; feed = text.indexOf('\n', feed + 1))
+      lineStarts.push(length + feed + 1);
+    parts.push(text);
+    length += text.length;
+  };
+  /** Writes a whole line and returns its number. */
+  const line = (text: string): number => {
+    write(`${visible(text).replaceAll('\n', '␊')}\n`);
+    return lineStarts.length - 2;
+  };
+  const segment = (
+    { start, count }: Segment,
+    ids: Int32Array,
+    pieces: Pieces,
+  ): Omit<SegmentPlace, 'segment' | 'kind' | 'heading'> => {
+    const own = ids.subarray(start, start + count);
+    const offsets = textOffsets(pieces, own);
+    const wrapped = wrap(visible(textOf(pieces, own)), LINE_WIDTH);
+    const from = next;
+    for (let i = 0; i < count; i++, next++) {
+      const [first, last] = wrappedRange(wrapped, offsets[i]!, offsets[i + 1]!);
+      tokens[next] = start + i;
+      starts[next] = length + first;
+      ends[next] = length + last;
+    }
+    const firstLine = lineStarts.length - 1;
+    if (wrapped.text !== '') write(`${wrapped.text}\n`);
+    return { firstLine, lastLine: lineStarts.length - 2, from, to: next };
+  };
+  return { line, segment, finish: () => ({ text: parts.join(''), lineStarts, tokens, starts, ends }) };
+}
+
+/** Control characters as the pictures that Unicode has for them, one for one: an editor would drop or normalise them. */
+const visible = (text: string): string =>
+  // eslint-disable-next-line no-control-regex -- these are the characters that must be shown
+  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, char =>
+    char === '\u007f' ? '␡' : String.fromCharCode(0x2400 + char.charCodeAt(0)),
+  );
+
+function headLines(tree: Tree, path: number, indices: readonly number[]): string[] {
+  const { reward, calls, stop, origin } = tree.paths[path]!;
+  const onOthers = new Set(tree.paths.flatMap((_, other) => (other === path ? [] : segmentsOf(tree, other))));
+  const tokens = indices.reduce((sum, index) => sum + tree.segments[index]!.count, 0);
+  const shared = indices.reduce(
+    (sum, index) => sum + (onOthers.has(index) ? tree.segments[index]!.count : 0),
+    0,
+  );
+  const scored =
+    reward === undefined
+      ? 'not judged'
+      : `reward ${reward.total.toFixed(2).replace('-', '−')} (${reward.correct ? 'right' : 'wrong'})`;
+  const soft = tree.credit?.soft[path];
+  const lines = [
+    `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} (${origin}) · ${scored} · advantage ${signed(soft)} · ${counted(tokens, 'token')} (${shared} shared) · ${counted(calls, 'tool call')} · ended by ${stop}`,
+    `# Task ${tree.task.id}${tree.task.ability && ` (${tree.task.ability})`} · accepted: ${tree.task.references.join(' | ')}${reward?.answer === undefined ? '' : ` · answered: ${reward.answer}`}`,
+  ];
+  return reward === undefined ? lines : [...lines, `# ${reward.reason}`];
+}
+
+function segmentHeading(tree: Tree, path: number, index: number): string {
+  const segment = tree.segments[index]!;
+  const parts = [counted(segment.count, 'token')];
+  if (segment.kind === 'model') parts.unshift(`turn ${segment.turn + 1}`, 'model');
+  else if (segment.call !== undefined)
+    parts.unshift('tool', segment.call.tool, segment.call.outcome, latency(segment));
+  else parts.unshift(segment.kind);
+  if (segment.entropy !== undefined) parts.push(`H ${segment.entropy.toFixed(2)}`);
+  if (isTrained(tree, segment)) parts.push(`A ${signed(tree.credit?.soft[path])}`);
+  else parts.push('not trained');
+  if (segment.stop !== undefined) parts.push(`ended by ${segment.stop}`);
+  return `── ${parts.join(' · ')} ──`;
+}
+
+/** What a tool's answer took, in words: a shared answer took no time of its own. */
+export const latency = ({ call }: Segment): string =>
+  call === undefined ? '' : call.shared ? 'shared answer' : `${Math.round(call.latencyMs)} ms`;
+
+const OUTCOMES: Record<Decision['outcome'], (decision: Decision) => string> = {
+  branch: ({ child }) => `branched: path ${child ?? '?'}`,
+  refuse: () => 'refused',
+  budget: ({ made, total }) => `no budget: ${made} of ${total} made`,
+  length: () => 'no tokens left for a branch',
+};
+
+/** Every number that decided a branching question, and the answer. */
+export function decisionLine(decision: Decision): string {
+  const { initialEntropy, entropy, entropyDelta, probability, draw, threshold, windowTokens } = decision;
+  const gate =
+    draw !== undefined
+      ? `draw ${draw.toFixed(2)}`
+      : threshold !== undefined
+        ? `τ ${threshold.toFixed(2)}`
+        : 'not drawn';
+  const question = `path ${decision.path} asked · H₀ ${initialEntropy.toFixed(2)} · Hₜ ${entropy.toFixed(2)} of ${counted(windowTokens, 'token')} · ΔH ${signed(entropyDelta)}`;
+  return `── branching: ${question} · P ${probability.toFixed(2)} · ${gate} · ${OUTCOMES[decision.outcome](decision)} ──`;
+}
+
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Two decimals with a sign (U+2212 for minus); an en dash for what was not measured. */
+export const signed = (value: number | null | undefined): string =>
+  value === undefined || value === null || Number.isNaN(value)
+    ? '–'
+    : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;
+
+function foldsOf(text: string, lineStarts: readonly number[], segments: readonly SegmentPlace[]): Fold[] {
+  const folds: Fold[] = [];
+  segments.forEach((place, i) => {
+    folds.push({ firstLine: place.heading, lastLine: place.lastLine, what: 'segment' });
+    if (place.kind !== 'model') return;
+    folds.push(...thinkFolds(text, lineStarts, place));
+    // A turn folds with the answers to its calls: its range replaces the segment's, which starts on the same line.
+    const after = segments.slice(i + 1);
+    const end = after.findIndex(({ kind }) => kind === 'model');
+    const last = (end < 0 ? after : after.slice(0, end)).at(-1);
+    if (last !== undefined)
+      folds.splice(
+        folds.findIndex(fold => fold.firstLine === place.heading),
+        1,
+        { firstLine: place.heading, lastLine: last.lastLine, what: 'turn' },
+      );
+  });
+  return folds.filter(({ firstLine, lastLine }) => lastLine > firstLine);
+}
+
+function thinkFolds(
+  text: string,
+  lineStarts: readonly number[],
+  { firstLine, lastLine }: SegmentPlace,
+): Fold[] {
+  const start = lineStarts[firstLine] ?? text.length;
+  const own = text.slice(start, lineStarts[lastLine + 1]);
+  return [...own.matchAll(/<think>[^]*?(?:<\/think>|$)/g)].map(found => ({
+    firstLine: lineOf(lineStarts, start + found.index),
+    lastLine: lineOf(lineStarts, start + found.index + found[0].trimEnd().length),
+    what: 'think',
+  }));
+}
+
+/** The line that an offset stands on. */
+export const lineOf = (lineStarts: readonly number[], offset: number): number =>
+  lastAtMost(lineStarts, offset);
+
+/** The token that stands at an offset; undefined on headings and added line feeds. */
+export function tokenAt({ starts, ends }: TrajectoryText, offset: number): number | undefined {
+  for (let token = lastAtMost(starts, offset); token >= 0; token--) {
+    if (offset < ends[token]!) return token;
+    // Tokens without characters of their own may stand between the offset and the token that holds it.
+    if (ends[token]! > starts[token]!) return undefined;
+  }
+  return undefined;
+}
+
+/** Index of the last of the ascending numbers that is at most the limit; -1 where none is. */
+function lastAtMost(ascending: ArrayLike<number>, limit: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle]! <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}

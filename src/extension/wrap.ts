@@ -1,0 +1,55 @@
+/** Breaks long lines and remembers where. Knows nothing of tokens or editors. */
+
+/** `breaks` ascend: offsets into the text as it was, before each of which one line feed was added. */
+export interface Wrapped {
+  text: string;
+  breaks: number[];
+}
+
+/** Lines of at most `width` UTF-16 units, broken after the last space of a line's second half, else at the width; never inside a character. */
+export function wrap(text: string, width: number): Wrapped {
+  const breaks: number[] = [];
+  let lineStart = 0;
+  while (lineStart < text.length) {
+    const feed = text.indexOf('\n', lineStart);
+    const lineEnd = feed < 0 ? text.length : feed;
+    while (lineEnd - lineStart > width) {
+      lineStart = breakBefore(text, lineStart, width);
+      breaks.push(lineStart);
+    }
+    lineStart = lineEnd + 1;
+  }
+  let from = 0;
+  const parts = breaks.map(at => text.slice(from, (from = at)));
+  return { text: [...parts, text.slice(from)].join('\n'), breaks };
+}
+
+function breakBefore(text: string, start: number, width: number): number {
+  const space = text.lastIndexOf(' ', start + width - 1);
+  if (space >= start + width / 2) return space + 1;
+  const at = start + width;
+  const splitsPair =
+    (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+  return splitsPair && width > 1 ? at - 1 : at;
+}
+
+/**
+ * Offsets of the text as it was, as offsets of the wrapped text: [from, to) still covers the same characters. The line feeds
+ * that were added at either end are left out.
+ */
+export function wrappedRange({ breaks }: Wrapped, from: number, to: number): [number, number] {
+  const start = from + countBelow(breaks, from + 1);
+  return [start, Math.max(start, to + countBelow(breaks, to))];
+}
+
+/** How many of the ascending numbers are below the limit. */
+function countBelow(ascending: ArrayLike<number>, limit: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle]! < limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
