@@ -1,0 +1,36 @@
+/** Ids, titles and settings as package.json contributes them: the one table that code and manifest are checked against. */
+
+export const CATEGORY = 'Branchpoint';
+
+/** Command id (without `branchpoint.`) → title and icon (codicon). */
+export const COMMANDS = {
+  newConfiguration: { title: 'New Run Configuration', icon: 'new-file' },
+  openSample: { title: 'Open Sample', icon: 'beaker' },
+  launchRun: { title: 'Launch Run', icon: 'play' },
+  pauseRun: { title: 'Pause Run', icon: 'debug-pause' },
+  resumeRun: { title: 'Resume Run', icon: 'debug-continue' },
+  stopRun: { title: 'Stop Run', icon: 'debug-stop' },
+  openDashboard: { title: 'Open Run Dashboard', icon: 'graph-line' },
+  openTree: { title: 'Open Rollout Tree', icon: 'type-hierarchy' },
+  openTrajectory: { title: 'Open Trajectory as Text', icon: 'list-selection' },
+  evaluateCheckpoint: { title: 'Evaluate Checkpoint', icon: 'checklist' },
+  cycleOverlay: { title: 'Cycle Token Overlay', icon: 'symbol-color' },
+  openConfiguration: { title: 'Open the Run’s Configuration', icon: 'settings' },
+  refreshRuns: { title: 'Refresh Runs', icon: 'refresh' },
+  showLog: { title: 'Show Log', icon: 'output' },
+} as const;
+
+export type CommandName = keyof typeof COMMANDS;
+
+export const commandId = (name: CommandName): `branchpoint.${CommandName}` => `branchpoint.${name}`;
+
+/** Keys of the settings, without `branchpoint.`. */
+export const SETTINGS = ['runsFolders', 'nodePath', 'trajectory.overlay', 'trajectory.credit'] as const;
+export type SettingName = (typeof SETTINGS)[number];
+
+export const VIEWS = { runs: 'branchpoint.runs' } as const;
+export const PANELS = { dashboard: 'branchpoint.dashboard', tree: 'branchpoint.tree' } as const;
+export type ViewKind = keyof typeof PANELS;
+
+export const TRAJECTORY = 'branchpoint-trajectory';
+export const CONFIG_SUFFIX = '.branchpoint.json';

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, it } from 'mocha';
+import {
+  COMMANDS,
+  CATEGORY,
+  PANELS,
+  SETTINGS,
+  TRAJECTORY,
+  VIEWS,
+  commandId,
+} from '../../src/extension/names.ts';
+
+interface MenuItem {
+  command: string;
+  when?: string;
+}
+interface Manifest {
+  icon: string;
+  activationEvents: string[];
+  contributes: {
+    commands: { command: string; title: string; category: string; icon: string }[];
+    menus: Record<string, MenuItem[]>;
+    keybindings: MenuItem[];
+    views: Record<string, { id: string; icon: string }[]>;
+    viewsWelcome: { view: string; contents: string }[];
+    languages: { id: string }[];
+    grammars: { path: string }[];
+    configuration: {
+      properties: Record<
+        string,
+        {
+          default: unknown;
+          scope: string;
+          enum?: string[];
+          enumDescriptions?: string[];
+          markdownDescription: string;
+        }
+      >;
+    };
+  };
+  capabilities: { untrustedWorkspaces: { restrictedConfigurations: string[] } };
+}
+
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest;
+const { contributes } = manifest;
+
+describe('manifest', () => {
+  it('contributes exactly the commands of the table, with their titles and icons', () => {
+    const wanted = Object.entries(COMMANDS).map(([name, { title, icon }]) => [
+      `branchpoint.${name}`,
+      title,
+      CATEGORY,
+      `$(${icon})`,
+    ]);
+    assert.deepEqual(
+      contributes.commands.map(({ command, title, category, icon }) => [command, title, category, icon]),
+      wanted,
+    );
+  });
+
+  it('names only commands that exist, in menus, keys and the welcome view', () => {
+    const known = new Set(contributes.commands.map(({ command }) => command));
+    const links = contributes.viewsWelcome.flatMap(({ contents }) =>
+      [...contents.matchAll(/command:([\w.]+)/g)].map(([, command]) => command!),
+    );
+    const used = [
+      ...Object.values(contributes.menus)
+        .flat()
+        .map(({ command }) => command),
+      ...contributes.keybindings.map(({ command }) => command),
+      ...links,
+    ];
+    assert.deepEqual(
+      used.filter(command => !known.has(command)),
+      [],
+    );
+    assert.ok(links.includes(commandId('openSample')));
+  });
+
+  it('contributes exactly the settings that the code reads, with a sentence for each value', () => {
+    const { properties } = contributes.configuration;
+    assert.deepEqual(
+      Object.keys(properties).toSorted(),
+      SETTINGS.map(name => `branchpoint.${name}`).toSorted(),
+    );
+    for (const [
+      key,
+      { markdownDescription, enum: values, enumDescriptions, default: value },
+    ] of Object.entries(properties)) {
+      assert.ok(markdownDescription.endsWith('.'), key);
+      assert.equal(enumDescriptions?.length, values?.length, key);
+      if (values !== undefined) assert.ok(values.includes(value as string), key);
+    }
+    assert.deepEqual(manifest.capabilities.untrustedWorkspaces.restrictedConfigurations.toSorted(), [
+      'branchpoint.nodePath',
+      'branchpoint.runsFolders',
+    ]);
+  });
+
+  it('activates only for its own views, panels and files', () => {
+    assert.deepEqual(manifest.activationEvents, [
+      'workspaceContains:**/*.branchpoint.json',
+      ...Object.values(PANELS).map(id => `onWebviewPanel:${id}`),
+    ]);
+    assert.deepEqual(
+      contributes.views.branchpoint!.map(({ id }) => id),
+      Object.values(VIEWS),
+    );
+    assert.ok(contributes.languages.some(({ id }) => id === TRAJECTORY));
+  });
+
+  it('names only files that are there', () => {
+    const files = [
+      manifest.icon,
+      contributes.views.branchpoint![0]!.icon,
+      ...contributes.grammars.map(({ path }) => path),
+    ];
+    assert.deepEqual(
+      files.filter(file => !existsSync(file)),
+      [],
+    );
+  });
+});
