@@ -9,9 +9,13 @@ import { fileURLToPath } from 'node:url';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isNewEnough = major > 22 || (major === 22 && minor >= 18);
-const bundled = fileURLToPath(new URL(`../node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url));
+const bundled = fileURLToPath(
+  new URL(`../node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url),
+);
 if (!isNewEnough && !existsSync(bundled)) {
-  console.error(`Branchpoint needs Node 22.18 or newer; this is ${process.versions.node}. Install a current Node and try again.`);
+  console.error(
+    `Branchpoint needs Node 22.18 or newer; this is ${process.versions.node}. Install a current Node and try again.`,
+  );
   process.exit(1);
 }
 const child = spawn(isNewEnough ? process.execPath : bundled, process.argv.slice(2), { stdio: 'inherit' });

@@ -1,0 +1,85 @@
+/**
+ * Bundles the extension, the worker, its child programs and the webviews into dist/, with the files that they open at run
+ * time. Knows nothing of what they do. `--target linux-x64` takes that platform's native files (default: this one's; `none` for none);
+ * `--production` minifies.
+ */
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import * as esbuild from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const at = (...parts) => join(root, ...parts);
+const { values } = parseArgs({
+  options: {
+    production: { type: 'boolean', default: false },
+    target: { type: 'string', default: `${process.platform}-${process.arch}` },
+  },
+});
+
+/** onnxruntime-node finds its native file beside its own sources; in a bundle it stands in dist/native. */
+const nativeRuntime = {
+  name: 'native-runtime',
+  setup(build) {
+    build.onLoad({ filter: /onnxruntime-node[\\/]dist[\\/]binding\.js$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      const contents = source.replace(
+        /require\(`[^`]*onnxruntime_binding\.node`\)/,
+        'require(require("node:path").join(__dirname, "native", `${process.platform}-${process.arch}`, "onnxruntime_binding.node"))',
+      );
+      if (contents === source)
+        throw new Error('onnxruntime-node/dist/binding.js no longer requires its native file as expected.');
+      return { contents, loader: 'js' };
+    });
+  },
+};
+
+const shared = {
+  absWorkingDir: root,
+  bundle: true,
+  minify: values.production,
+  sourcemap: values.production ? false : 'linked',
+  logLevel: 'warning',
+  outdir: 'dist',
+};
+const node = {
+  ...shared,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node22',
+  outExtension: { '.js': '.cjs' },
+  define: { 'import.meta.dirname': '__dirname' },
+};
+const browser = {
+  ...shared,
+  platform: 'browser',
+  format: 'iife',
+  target: 'es2023',
+  tsconfig: 'webview/tsconfig.json',
+  loader: { '.svg': 'text' },
+};
+
+rmSync(at('dist'), { recursive: true, force: true });
+const entries = JSON.parse(readFileSync(at('.ci/entries.json'), 'utf8'));
+await Promise.all([
+  esbuild.build({ ...node, entryPoints: entries.host, external: ['vscode'] }),
+  esbuild.build({ ...node, entryPoints: entries.worker, plugins: [nativeRuntime] }),
+  esbuild.build({ ...browser, entryPoints: entries.webview }),
+]);
+
+if (values.target !== 'none') {
+  const [platform, arch] = values.target.split('-');
+  const native = at('node_modules/onnxruntime-node/bin/napi-v6', platform, arch);
+  if (!existsSync(native)) throw new Error(`onnxruntime-node has no native files for ${values.target}.`);
+  cpSync(native, at('dist/native', values.target), { recursive: true });
+}
+mkdirSync(at('dist/pyodide'), { recursive: true });
+for (const file of entries.pyodide) cpSync(at('node_modules/pyodide', file), at('dist/pyodide', file));
+for (const file of ['codicon.css', 'codicon.ttf'])
+  cpSync(at('node_modules/@vscode/codicons/dist', file), at('dist/webview', file));
+
+const schema = spawnSync(process.execPath, [at('.ci/node24.mjs'), at('.ci/schema.ts')], { encoding: 'utf8' });
+if (schema.status !== 0) throw new Error(`The config schema could not be written:\n${schema.stderr}`);
+writeFileSync(at('dist/config.schema.json'), schema.stdout);

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { duration, number, shorten, signed } from '../../../webview/shared/format.ts';
+
+describe('numbers as people read them', () => {
+  it('shows what was not measured as a dash, never as 0', () => {
+    assert.equal(number(undefined), '–');
+    assert.equal(number(Number.NaN), '–');
+    assert.equal(number(0), '0');
+  });
+
+  it('keeps three significant digits or so, with a true minus', () => {
+    assert.equal(number(0.1234), '0.12');
+    assert.equal(number(-12.345), '−12.3');
+    assert.equal(number(0.00123), '0.0012');
+    assert.equal(number(1234567), '1,234,567');
+  });
+
+  it('signs an advantage', () => {
+    assert.deepEqual([1.214, -0.9, 0].map(signed), ['+1.21', '−0.90', '0']);
+  });
+
+  it('says a duration in the two units that matter', () => {
+    assert.deepEqual([3.21, 42, 200, 7500].map(duration), ['3.2 s', '42 s', '3 min 20 s', '2 h 5 min']);
+  });
+
+  it('shortens to one line of at most the limit', () => {
+    assert.equal(shorten('a  b\nc', 10), 'a b c');
+    assert.equal(shorten('abcdefghij', 5), 'abcd…');
+  });
+});

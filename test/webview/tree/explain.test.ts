@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import type { Decision, Tree } from '../../../src/core/types.ts';
+import { advantageOf, formula, verdict } from '../../../webview/tree/explain.ts';
+
+const asked: Decision = {
+  segment: 3,
+  path: 0,
+  round: 0,
+  rule: 'paper',
+  gate: 'threshold',
+  initialEntropy: 0.21,
+  entropy: 0.53,
+  entropyDelta: 0.32,
+  windowTokens: 10,
+  branchProbability: 0.3,
+  entropyWeight: 0.5,
+  probability: 0.46,
+  threshold: 0.5,
+  made: 4,
+  total: 8,
+  outcome: 'refuse',
+};
+
+describe('the explanation of a branch', () => {
+  it('says a refusal by the threshold in one line', () => {
+    assert.equal(verdict(asked), 'P .46 ≤ τ .50 → refused');
+  });
+
+  it('says a draw against its probability in one line', () => {
+    const { threshold: _, ...rest } = asked;
+    assert.equal(
+      verdict({ ...rest, gate: 'bernoulli', draw: 0.4, outcome: 'branch' }),
+      'P .46 ≥ draw .40 → branched',
+    );
+  });
+
+  it('fills the numbers into the formula', () => {
+    assert.equal(formula(asked), 'P = clamp(α + β·ΔH) = clamp(.30 + .50 · .320) = .460');
+  });
+
+  it('shows the range of advantages that a shared turn has under soft credit, and their mean under hard', () => {
+    const tree = {
+      segments: [
+        { parent: -1, kind: 'prompt' },
+        { parent: 0, kind: 'model' },
+      ],
+      credit: { soft: [1.25, -0.5], hard: [null, 0.375], used: 'soft' },
+    } as unknown as Tree;
+    assert.equal(advantageOf(tree, 1, [0, 1], 'soft'), '−0.50 … +1.25');
+    assert.equal(advantageOf(tree, 1, [0, 1], 'hard'), '+0.38');
+    assert.equal(advantageOf(tree, 0, [0, 1], 'hard'), undefined);
+  });
+});

@@ -1,0 +1,35 @@
+/** Numbers as people read them. Knows nothing of what they measure. */
+
+const MINUS = '\u2212';
+const minus = (text: string): string => text.replace('-', MINUS);
+
+/** Three significant digits for small numbers, thousands grouped; a dash for what was not measured. */
+export function number(value: number | undefined | null): string {
+  if (value === undefined || value === null || Number.isNaN(value)) return '–';
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : `${MINUS}∞`;
+  if (Number.isInteger(value) || Math.abs(value) >= 1000)
+    return minus(Math.round(value).toLocaleString('en-US'));
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 0.01 ? 2 : 4;
+  return minus(value.toFixed(digits));
+}
+
+/** With its sign, also when it is positive. */
+export const signed = (value: number): string =>
+  (value > 0 ? '+' : '') + (value === 0 ? '0' : minus(value.toFixed(2)));
+
+export const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+/** `4 s`, `3 min 20 s`, `2 h 5 min`. */
+export function duration(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+/** At most `limit` characters, on one line. */
+export function shorten(text: string, limit: number): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= limit ? line : `${line.slice(0, limit - 1).trimEnd()}…`;
+}
