@@ -1,0 +1,74 @@
+/** Hands facts to one view, one batch outstanding at a time. Knows nothing of webviews or journals. */
+import type { Event } from '../core/events.ts';
+
+export interface Batch {
+  from: number;
+  events: Event[];
+}
+
+export interface Pump {
+  /** What is pushed while a batch is under way is merged into the next. */
+  push(events: readonly Event[]): void;
+  /** Makes the view forget what it has and begins again with these. */
+  restart(events: readonly Event[]): void;
+  stop(): void;
+}
+
+/** Facts in one message: a batch stays well below a megabyte. */
+const LARGEST_BATCH = 2000;
+
+/** `send` resolves when the view took the batch; where it rejects the pump stops and `failed` is told, once. */
+export function makePump(send: (batch: Batch) => Promise<void>, failed: (error: unknown) => void): Pump {
+  let waiting: Event[] = [];
+  let taken = 0;
+  let isBusy = false;
+  let isStopped = false;
+  let mustForget = true;
+  const drain = async (): Promise<void> => {
+    while (!isStopped && (mustForget || waiting.length > 0)) {
+      if (mustForget) taken = 0;
+      mustForget = false;
+      const events = waiting.splice(0, LARGEST_BATCH);
+      const from = taken;
+      taken += events.length;
+      await send({ from, events });
+    }
+  };
+  const start = (): void => {
+    if (isBusy || isStopped) return;
+    isBusy = true;
+    drain()
+      .catch((error: unknown) => {
+        const wasStopped = isStopped;
+        isStopped = true;
+        if (!wasStopped) failed(error);
+      })
+      .finally(() => (isBusy = false));
+  };
+  return {
+    push(events) {
+      waiting.push(...events);
+      start();
+    },
+    restart(events) {
+      waiting = [...events];
+      mustForget = true;
+      start();
+    },
+    stop: () => void (isStopped = true),
+  };
+}
+
+/**
+ * The facts that a view folds when it opens: how the trees of finished steps grew is in their trees by then. Everything of
+ * the step that is under way stays.
+ */
+export function settled(events: readonly Event[]): Event[] {
+  const finished = events.reduce(
+    (step, event) => (event.type === 'step-finished' ? Math.max(step, event.step) : step),
+    0,
+  );
+  return events.filter(
+    ({ type, step }) => step > finished || (type !== 'segment-grown' && type !== 'tool-answered'),
+  );
+}
