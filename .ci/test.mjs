@@ -1,0 +1,102 @@
+/**
+ * Runs all tests: unit, then in a real extension host, then end to end with the packaged extension in a real browser.
+ * `node .ci/test.mjs [unit] [host] [e2e]`. Ends with one line `N passed, N failed, N skipped` and fails where a part does.
+ */
+import { spawn } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import * as esbuild from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const at = (...parts) => join(root, ...parts);
+const node24 = at('.ci/node24.mjs');
+const mocha = at('node_modules/mocha/bin/mocha.js');
+const total = { passing: 0, failing: 0, pending: 0 };
+
+const PARTS = {
+  unit: async () => run('Unit tests', [node24, mocha]),
+  host: async () => {
+    await run('Build', [at('.ci/build.mjs')]);
+    await bundleHostTests();
+    await run('Tests in a real extension host', [at('node_modules/@vscode/test-cli/out/bin.mjs')], {
+      BRANCHPOINT_TEST_WORKSPACE: workspace(),
+    });
+  },
+  e2e: async () => {
+    await run('Package', [at('.ci/package.mjs'), '--out', at('out/branchpoint.vsix')]);
+    await run('End-to-end tests', [node24, mocha, '--config', at('test/e2e/.mocharc.json')]);
+  },
+};
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.find(name => !(name in PARTS));
+if (unknown) throw new Error(`There is no part ${unknown}; there are ${Object.keys(PARTS).join(', ')}.`);
+let failure;
+for (const name of wanted.length > 0 ? wanted : Object.keys(PARTS)) {
+  try {
+    await PARTS[name]();
+  } catch (error) {
+    failure ??= error;
+    console.error(`\n${name}: ${error.message}`);
+    if (total.failing === 0) total.failing = 1;
+  }
+}
+console.log(`\n${total.passing} passed, ${total.failing} failed, ${total.pending} skipped`);
+process.exit(failure ? 1 : 0);
+
+/** A fresh workspace for the tests in the extension host. */
+function workspace() {
+  const folder = at('out/workspace');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+/** mocha inside the extension host loads CommonJS; `vscode` and mocha come from there. */
+async function bundleHostTests() {
+  rmSync(at('out/host'), { recursive: true, force: true });
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: ['test/host/suite/*.test.ts'],
+    outdir: 'out/host',
+    outExtension: { '.js': '.cjs' },
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node22',
+    external: ['vscode', 'mocha'],
+    define: { 'import.meta.dirname': '__dirname' },
+    logLevel: 'warning',
+  });
+}
+
+/** Runs one program, shows what it prints and counts what mocha says. */
+function run(title, args, environment = {}) {
+  console.log(`\n${title}`);
+  return new Promise((done, fail) => {
+    const child = spawn(process.execPath, args, {
+      cwd: root,
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    child.stdout.setEncoding('utf8');
+    let rest = '';
+    child.stdout.on('data', text => {
+      process.stdout.write(text);
+      const lines = (rest + text).split('\n');
+      rest = lines.pop();
+      for (const line of lines) count(line);
+    });
+    child.on('exit', code => {
+      count(rest);
+      if (code === 0) done();
+      else fail(new Error(`${title} ended with ${code}.`));
+    });
+  });
+}
+
+function count(line) {
+  const match = /^\s*(\d+) (passing|failing|pending)\b/.exec(line);
+  if (match) total[match[2]] += Number(match[1]);
+}
