@@ -1,0 +1,166 @@
+/** Datasets: what is read, repaired, refused, and in which order. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'mocha';
+import { FailureError, type Task } from '../../src/core/types.ts';
+import { openDataset, takeTasks, type Dataset } from '../../src/worker/dataset.ts';
+
+const ARPO = join(import.meta.dirname, '../../../shared/data/arpo');
+const present = existsSync(join(ARPO, 'train_10k.parquet'));
+
+describe('dataset', () => {
+  let folder: string;
+  before(async () => (folder = await mkdtemp(join(tmpdir(), 'dataset-'))));
+  after(() => rm(folder, { recursive: true }));
+
+  async function lines(...rows: unknown[]): Promise<string> {
+    const path = join(folder, 'tasks.jsonl');
+    await writeFile(
+      path,
+      rows.map(row => (typeof row === 'string' ? row : JSON.stringify(row)) + '\n').join(''),
+    );
+    return path;
+  }
+
+  async function refusalOf(path: string): Promise<string> {
+    const error = await openDataset(path).then(
+      () => assert.fail('nothing was refused'),
+      (reason: unknown) => reason,
+    );
+    assert.ok(error instanceof FailureError);
+    assert.ok(error.failure.fix);
+    return error.message;
+  }
+
+  it('reads questions with one answer, a number, or several answers', async () => {
+    const { tasks, warnings } = await openDataset(
+      await lines({ question: 'Two and two?', answer: 4 }, '', {
+        question: 'A colour?',
+        answers: ['red', 'blue'],
+      }),
+    );
+    assert.deepEqual(tasks[0], {
+      id: 'tasks#1',
+      messages: [{ role: 'user', content: 'Two and two?' }],
+      references: ['4'],
+      ability: '',
+      source: '',
+    });
+    assert.deepEqual([tasks[1]!.id, tasks[1]!.references], ['tasks#3', ['red', 'blue']]);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('reads verl rows from JSON Lines', async () => {
+    const row = {
+      data_source: 'mix',
+      prompt: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Who?' },
+      ],
+      ability: 'qa',
+      reward_model: { ground_truth: 'Ada', style: 'rule' },
+    };
+    const [task] = (await openDataset(await lines(row))).tasks;
+    assert.deepEqual(task, {
+      id: 'tasks#1',
+      messages: row.prompt,
+      references: ['Ada'],
+      ability: 'qa',
+      source: 'mix',
+    });
+  });
+
+  it('names file, row, field and fix of what it refuses', async () => {
+    assert.match(
+      await refusalOf(await lines({ question: 'Why?' })),
+      /tasks\.jsonl, row 1: answer is missing/,
+    );
+    assert.match(await refusalOf(await lines({ question: 'a', answer: 'b' }, '{')), /row 2 is not JSON/);
+    assert.match(
+      await refusalOf(await lines({ prompt: [{ role: 'tool', content: '' }], answer: '' })),
+      /prompt\[0\]\.role is "tool"/,
+    );
+    assert.match(await refusalOf(await lines({ prompt: [], answer: '1' })), /prompt is missing or empty/);
+    assert.match(
+      await refusalOf(await lines({ question: 'a', reward_model: { ground_truth: {} } })),
+      /ground_truth is neither/,
+    );
+    assert.match(await refusalOf(await lines()), /has no rows/);
+    assert.match(await refusalOf(join(folder, 'nowhere.parquet')), /nowhere\.parquet cannot be read/);
+  });
+
+  it('repairs prompts whose \\boxed lost its first letters, and says so once', async () => {
+    const broken = 'Answer in \u0008oxed{}.';
+    const { tasks, warnings } = await openDataset(
+      await lines(
+        { question: broken, answer: '1' },
+        { question: broken, answer: '2' },
+        { question: 'ok', answer: '3' },
+      ),
+    );
+    assert.equal(tasks[1]!.messages[0]!.content, 'Answer in \\boxed{}.');
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0]!.message, /2 of 3 prompts/);
+  });
+
+  const arpo = present ? it : it.skip;
+  arpo('reads every row of ARPO’s own files (needs ../shared/data/arpo; skipped without it)', async () => {
+    const train = await openDataset(join(ARPO, 'train_10k.parquet'));
+    assert.equal(train.tasks.length, 10_000);
+    assert.equal(train.tasks.filter(task => task.ability === 'math').length, 5_000);
+    assert.ok(
+      train.tasks.every(({ messages }) => messages.map(message => message.role).join() === 'system,user'),
+    );
+    assert.ok(train.tasks.every(({ messages }) => messages[0]!.content.includes('\\boxed{')));
+    assert.match(train.warnings[0]!.message, /10,000 of 10,000 prompts/);
+    assert.match(train.warnings[1]!.message, /1 of 10,000 tasks have a blank answer/);
+    assert.equal(train.warnings.length, 2);
+    assert.equal((await openDataset(join(ARPO, 'hard_search_1k.parquet'))).tasks.length, 1_071);
+    assert.equal((await openDataset(join(ARPO, 'valid.parquet'))).tasks.length, 180);
+  });
+
+  describe('the order of tasks', () => {
+    const task = (n: number): Task => ({
+      id: String(n),
+      messages: [],
+      references: [''],
+      ability: '',
+      source: '',
+    });
+    const dataset: Dataset = {
+      name: 'ten',
+      tasks: Array.from({ length: 10 }, (_, n) => task(n)),
+      warnings: [],
+    };
+    const take = (step: number, shuffle: boolean, seed = 1): string[] =>
+      takeTasks(
+        dataset,
+        { seed, data: { train: '', heldOut: '', shuffle }, rollout: { tasksPerStep: 4 } as never },
+        step,
+      ).map(({ id }) => id);
+
+    it('is the file’s where it is not shuffled, over the end and on', () => {
+      assert.deepEqual(take(1, false), ['0', '1', '2', '3']);
+      assert.deepEqual(take(3, false), ['8', '9', '0', '1']);
+    });
+
+    it('takes every task once per epoch, each epoch in another order, and depends on the seed', () => {
+      const taken = [1, 2, 3, 4, 5].flatMap(step => take(step, true));
+      const [first, second] = [taken.slice(0, 10), taken.slice(10)];
+      const all = dataset.tasks.map(({ id }) => id);
+      assert.deepEqual([...first].sort(), all);
+      assert.deepEqual([...second].sort(), all);
+      assert.notDeepEqual(first, second);
+      assert.notDeepEqual(take(1, true), take(1, true, 2));
+    });
+
+    it('depends on the step only, so that a resumed run goes on exactly', () => {
+      const step7 = take(7, true);
+      for (let step = 1; step < 7; step++) take(step, true);
+      assert.deepEqual(take(7, true), step7);
+    });
+  });
+});
