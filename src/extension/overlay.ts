@@ -45,7 +45,7 @@ export function advantageOf(
   choice: CreditChoice,
 ): number | undefined {
   const { credit } = tree;
-  if (credit === undefined || !isTrained(tree, tree.segments[segment]!)) return undefined;
+  if (credit === undefined || !isTrained(tree, segment)) return undefined;
   const kind = choice === 'used' ? credit.used : choice;
   return kind === 'soft' ? credit.soft[path] : (credit.hard[segment] ?? undefined);
 }
@@ -86,11 +86,10 @@ export function tintedRuns(
   const runs: TintedRun[] = [];
   if (overlay === 'none') return runs;
   for (const place of layout.segments) {
-    const segment = tree.segments[place.segment]!;
     const ofSegment =
       overlay === 'advantage'
         ? advantageTint(advantageOf(tree, path, place.segment, choice))
-        : isTrained(tree, segment)
+        : isTrained(tree, place.segment)
           ? 'trained'
           : undefined;
     for (let token = place.from; token < place.to; token++) {
@@ -111,7 +110,7 @@ export function tintedRuns(
 /** Text that is not trained: half-open offsets, one per segment. */
 export const untrainedRanges = ({ tree, layout }: Trajectory): [number, number][] =>
   layout.segments
-    .filter(({ segment, from, to }) => to > from && !isTrained(tree, tree.segments[segment]!))
+    .filter(({ segment, from, to }) => to > from && !isTrained(tree, segment))
     .map(({ from, to }) => [layout.starts[from]!, layout.ends[to - 1]!]);
 
 /** The tokens of highest entropy, at most `limit`, none below the second level, highest first. */
@@ -147,6 +146,6 @@ export function tokenFacts(
     ['Trainer − sampler', number(trainer - sampler, 6)],
     ['Advantage, soft', signed(advantageOf(tree, path, place.segment, 'soft'))],
     ['Advantage, hard', signed(advantageOf(tree, path, place.segment, 'hard'))],
-    ['Trained', isTrained(tree, tree.segments[place.segment]!) ? 'yes' : 'no'],
+    ['Trained', isTrained(tree, place.segment) ? 'yes' : 'no'],
   ];
 }

@@ -1,7 +1,8 @@
 /** Lays one trajectory out as a text document and says where each token stands in it. Knows nothing of VS Code or files. */
 import type { Pieces } from '../core/pieces.ts';
 import { textOf, textOffsets } from '../core/pieces.ts';
-import type { Decision, Path, Segment, SegmentKind, TokenColumns, Tree } from '../core/types.ts';
+import { segmentsOf } from '../core/tree.ts';
+import type { Decision, Segment, SegmentKind, TokenColumns, Tree } from '../core/types.ts';
 import { wrap, wrappedRange } from './wrap.ts';
 
 /** Longest line, in UTF-16 units. */
@@ -38,27 +39,12 @@ export interface TrajectoryText {
   folds: Fold[];
 }
 
-/** Indices of a path's segments, from the prompt to its leaf. */
-export function segmentsOf(tree: Tree, path: number): number[] {
-  const segments: number[] = [];
-  for (let at = pathOf(tree, path).leaf; at >= 0; at = tree.segments[at]!.parent) segments.push(at);
-  return segments.reverse();
-}
+/** True where the loss saw the segment's tokens; credit is given to forced text only where it is trained. */
+export const isTrained = ({ segments, credit }: Tree, index: number): boolean =>
+  segments[index]!.kind === 'model' ||
+  (segments[index]!.kind === 'forced' && typeof credit?.hard[index] === 'number');
 
-function pathOf(tree: Tree, path: number): Path {
-  const found = tree.paths[path];
-  if (found === undefined)
-    throw new RangeError(
-      `Tree ${tree.id} has ${tree.paths.length} trajectories; there is no number ${path}.`,
-    );
-  return found;
-}
-
-/** True where the loss sees the segment's tokens. */
-export const isTrained = (tree: Tree, { kind }: Segment): boolean =>
-  kind === 'model' || (kind === 'forced' && tree.rule === 'upstream');
-
-/** Throws RangeError where the tree has no such path. Headings and added line feeds belong to no token. */
+/** Throws where the tree has no such path. Headings and added line feeds belong to no token. */
 export function layOut(tree: Tree, path: number, ids: TokenColumns['ids'], pieces: Pieces): TrajectoryText {
   const indices = segmentsOf(tree, path);
   const page = makePage(indices.reduce((sum, index) => sum + tree.segments[index]!.count, 0));
@@ -154,7 +140,7 @@ function segmentHeading(tree: Tree, path: number, index: number): string {
     parts.unshift('tool', segment.call.tool, segment.call.outcome, latency(segment));
   else parts.unshift(segment.kind);
   if (segment.entropy !== undefined) parts.push(`H ${segment.entropy.toFixed(2)}`);
-  if (isTrained(tree, segment)) parts.push(`A ${signed(tree.credit?.soft[path])}`);
+  if (isTrained(tree, index)) parts.push(`A ${signed(tree.credit?.soft[path])}`);
   else parts.push('not trained');
   if (segment.stop !== undefined) parts.push(`ended by ${segment.stop}`);
   return `── ${parts.join(' · ')} ──`;
