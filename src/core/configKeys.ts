@@ -1,0 +1,481 @@
+/** Every key of a run's configuration: its type, range, default and meaning, in one table. Knows nothing of how a config is read. */
+import type { Rule } from './types.ts';
+
+/** Named points on the axes below; every other key overrides its preset. */
+export type Preset = 'arpo' | 'arpo-upstream' | 'grpo';
+
+/** A config as resolved: every key present. Paths are relative to the config file until src/run resolves them. */
+export interface Config {
+  preset: Preset;
+  /** Run folders are called `<name>-<n>`. */
+  name: string;
+  seed: number;
+  steps: number;
+  device: 'auto' | 'cpu' | 'webgpu';
+  /** Threads of the engine; 0 for as many as the machine has cores. */
+  threads: number;
+  /** Memory in MB that training may use; 0 for three quarters of the machine's. */
+  memoryMB: number;
+  /** Folder that run folders are made in. */
+  runs: string;
+  policy: {
+    /** Folder in Hugging Face layout. */
+    path: string;
+  };
+  data: {
+    /** Parquet in the verl schema, or JSONL. */
+    train: string;
+    /** Same; '' for no evaluation. */
+    heldOut: string;
+    /** Order of training tasks. */
+    shuffle: boolean;
+  };
+  rollout: {
+    rule: Rule;
+    tasksPerStep: number;
+    /** Paper M. */
+    groupSize: number;
+    /** Paper N. */
+    initialRollouts: number;
+    /** One source may spawn at most beamSize − 1 children at one branching question (paper Z). */
+    beamSize: number;
+    /** Paper α. */
+    branchProbability: number;
+    /** Paper β. */
+    entropyWeight: number;
+    /** Paper k. */
+    entropyTokens: number;
+    gate: 'bernoulli' | 'threshold';
+    /** Paper τ; only used by the threshold gate. */
+    threshold: number;
+    temperature: number;
+    maxPromptTokens: number;
+    /** Model and tool tokens after the prompt. */
+    maxResponseTokens: number;
+    /** Model tokens of one turn; 0 for all that are left. */
+    maxTurnTokens: number;
+    limitAction: 'append-end-trained' | 'append-end-masked';
+  };
+  tools: {
+    /** Executed calls per trajectory. */
+    callLimit: number;
+    timeoutSeconds: number;
+    concurrency: number;
+    python: { enabled: boolean; sandbox: 'auto' | 'bubblewrap' | 'pyodide'; memoryMB: number };
+    /** `corpus` '' for no search tool. */
+    search: { corpus: string; results: number; resultCharacters: number };
+  };
+  reward: {
+    accuracy: 'auto' | 'f1' | 'exact' | 'number';
+    formatPenalty: number;
+    multiToolBonus: number;
+  };
+  algorithm: {
+    credit: 'soft' | 'hard';
+    /** Advantage = (R − group mean) / scale. */
+    scale: 'group-std' | 'none';
+    clipLow: number;
+    clipHigh: number;
+    /** 0 for none. */
+    dualClip: number;
+    klWeight: number;
+    entropyBonus: number;
+    aggregation: 'token-mean' | 'seq-mean-token-sum' | 'seq-mean-token-mean' | 'seq-mean-token-sum-norm';
+    /** Optimiser updates per step: the step's tasks are split into as many mini-batches. */
+    updatesPerStep: number;
+  };
+  optimizer: {
+    learningRate: number;
+    beta1: number;
+    beta2: number;
+    epsilon: number;
+    weightDecay: number;
+    maxGradientNorm: number;
+    /** Steps over which the learning rate rises linearly to its value. */
+    warmupSteps: number;
+  };
+  evaluation: {
+    /** Held-out tasks, the first n; 0 for none. */
+    tasks: number;
+    samples: number;
+    greedy: boolean;
+    /** Also before the first step; and every n steps (0 for never), and after the last. */
+    before: boolean;
+    every: number;
+    after: boolean;
+  };
+  checkpoint: {
+    /** Save every n steps, and always at the end, at a stop and at a pause. */
+    every: number;
+    /** Keep the last n with optimiser state; 0 for all. */
+    keep: number;
+  };
+}
+
+/** The dotted names of a config's values: `rollout.groupSize`. */
+type Leaf<T, P extends string = ''> = {
+  [K in keyof T & string]: T[K] extends object ? Leaf<T[K], `${P}${K}.`> : `${P}${K}`;
+}[keyof T & string];
+type ValueAt<T, K extends string> = K extends `${infer Head}.${infer Rest}`
+  ? Head extends keyof T
+    ? ValueAt<T[Head], Rest>
+    : never
+  : K extends keyof T
+    ? T[K]
+    : never;
+
+export type ConfigKey = Leaf<Config>;
+export type ConfigValue<K extends ConfigKey> = ValueAt<Config, K>;
+
+interface Meaning {
+  /** One sentence. */
+  description: string;
+  /** The paper's symbol, and the title of its section that the key comes from. */
+  symbol?: string;
+  section?: string;
+}
+export interface NumberKey extends Meaning {
+  kind: 'number' | 'integer';
+  default: number;
+  minimum: number;
+  maximum: number;
+  /** True where the minimum itself is not allowed. */
+  aboveMinimum?: boolean;
+}
+export interface BooleanKey extends Meaning {
+  kind: 'boolean';
+  default: boolean;
+}
+export interface ChoiceKey<V extends string = string> extends Meaning {
+  kind: 'choice';
+  default: V;
+  /** What each choice means. */
+  choices: Readonly<Record<V, string>>;
+}
+export interface TextKey extends Meaning {
+  kind: 'text';
+  default: string;
+  /** Must be given: the default is no value. */
+  isRequired?: boolean;
+  /** A file or folder, relative to the config file. */
+  isPath?: boolean;
+  pattern?: string;
+  /** What the pattern asks for, after "must be". */
+  patternMeaning?: string;
+}
+type KeyOf<V> = [V] extends [boolean]
+  ? BooleanKey
+  : [V] extends [number]
+    ? NumberKey
+    : string extends V
+      ? TextKey
+      : ChoiceKey<V & string>;
+export type AnyKey = NumberKey | BooleanKey | ChoiceKey | TextKey;
+
+const count = (value: number, minimum: number, maximum: number, description: string): NumberKey => ({
+  kind: 'integer',
+  default: value,
+  minimum,
+  maximum,
+  description,
+});
+const amount = (value: number, minimum: number, maximum: number, description: string): NumberKey => ({
+  ...count(value, minimum, maximum, description),
+  kind: 'number',
+});
+const flag = (value: boolean, description: string): BooleanKey => ({
+  kind: 'boolean',
+  default: value,
+  description,
+});
+const choice = <V extends string>(
+  value: NoInfer<V>,
+  description: string,
+  choices: Readonly<Record<V, string>>,
+): ChoiceKey<V> => ({
+  kind: 'choice',
+  default: value,
+  description,
+  choices,
+});
+const path = (value: string, description: string): TextKey => ({
+  kind: 'text',
+  default: value,
+  description,
+  isPath: true,
+});
+
+const MILLION = 1_000_000;
+
+/** Titles of the paper's sections. */
+const ROLLOUT = 'Entropy-based Adaptive Rollout';
+const CREDIT = 'Advantage Attribution Estimation';
+const REWARD = 'Hierarchical Reward Design';
+
+/** Complete by its type. The defaults are those of preset `arpo`: the paper's settings for reasoning tasks. */
+export const KEYS: { readonly [K in ConfigKey]: KeyOf<ConfigValue<K>> } = {
+  preset: choice('arpo', 'Named starting point; every other key overrides it.', {
+    arpo: 'ARPO as published: baseline entropy inherited by branches, entropy measured after the tool result.',
+    'arpo-upstream': 'ARPO as its released code runs, quirks included.',
+    grpo: 'GRPO: all trajectories start from the prompt, none branches.',
+  }),
+  name: {
+    kind: 'text',
+    default: 'run',
+    description:
+      'Run folders are called NAME-1, NAME-2 and so on; where absent, NAME of NAME.branchpoint.json.',
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+    patternMeaning: '1 to 64 letters, digits, dots, hyphens and underscores, the first a letter or digit',
+  },
+  seed: count(1, 0, 2 ** 31 - 1, 'Key of all random numbers: the same seed gives the same run.'),
+  steps: count(100, 1, MILLION, 'Training steps of the run.'),
+  device: choice('auto', 'What the embedded engine computes on.', {
+    auto: 'The fastest that works on this machine.',
+    cpu: 'The processor.',
+    webgpu: 'The graphics processor; refused in this version.',
+  }),
+  threads: count(0, 0, 1024, 'Threads of the engine; 0 for as many as the machine has cores.'),
+  memoryMB: count(
+    0,
+    0,
+    16 * MILLION,
+    'Memory that training may use, in MB; 0 for three quarters of the machine’s.',
+  ),
+  runs: { ...path('runs', 'Folder that run folders are made in.'), isRequired: true },
+  'policy.path': {
+    ...path(
+      '',
+      'Folder of the policy to train, in Hugging Face layout (config.json, tokenizer.json, model.safetensors).',
+    ),
+    isRequired: true,
+  },
+  'data.train': { ...path('', 'Training tasks: Parquet in the verl schema, or JSONL.'), isRequired: true },
+  'data.heldOut': path('', 'Held-out tasks for evaluation, in the same formats; empty for no evaluation.'),
+  'data.shuffle': flag(true, 'Whether each pass over the training tasks has its own seeded order.'),
+  'rollout.rule': {
+    ...choice('paper', 'Which reading of ARPO’s branching decides.', {
+      paper:
+        'As published: a window after the tool result is sampled and scored; branches inherit their baseline.',
+      upstream:
+        'As the released code runs: the turn before the tool call is scored, from the ten largest log-probabilities.',
+    }),
+    section: ROLLOUT,
+  },
+  'rollout.tasksPerStep': count(128, 1, 65_536, 'Tasks, and so groups of trajectories, of one step.'),
+  'rollout.groupSize': {
+    ...count(16, 2, 4096, 'Trajectories of one task; their rewards are compared with each other.'),
+    symbol: 'M',
+    section: ROLLOUT,
+  },
+  'rollout.initialRollouts': {
+    ...count(
+      8,
+      1,
+      4096,
+      'Trajectories that start from the prompt; the others come from branches, or fill the group up.',
+    ),
+    symbol: 'N',
+    section: ROLLOUT,
+  },
+  'rollout.beamSize': {
+    ...count(2, 1, 4096, 'At one branching question a trajectory may get at most beamSize − 1 siblings.'),
+    symbol: 'Z',
+    section: ROLLOUT,
+  },
+  'rollout.branchProbability': {
+    ...amount(0.5, 0, 1, 'Probability of branching after a tool result whose entropy equals the baseline.'),
+    symbol: 'α',
+    section: ROLLOUT,
+  },
+  'rollout.entropyWeight': {
+    ...amount(0.2, 0, 100, 'Probability added per unit of entropy above the baseline.'),
+    symbol: 'β',
+    section: ROLLOUT,
+  },
+  'rollout.entropyTokens': {
+    ...count(20, 1, 1024, 'Tokens at the start of a turn that its entropy is measured on.'),
+    symbol: 'k',
+    section: ROLLOUT,
+  },
+  'rollout.gate': {
+    ...choice('bernoulli', 'How a branching probability becomes a decision.', {
+      bernoulli: 'A seeded coin with that probability.',
+      threshold: 'Branch where the probability is above `threshold`; allowed only under rule `paper`.',
+    }),
+    section: ROLLOUT,
+  },
+  'rollout.threshold': {
+    ...amount(
+      0.5,
+      0,
+      1,
+      'Probability above which the threshold gate branches; must be given with that gate.',
+    ),
+    symbol: 'τ',
+    section: ROLLOUT,
+  },
+  'rollout.temperature': {
+    ...amount(
+      1,
+      0,
+      10,
+      'Sampling temperature of training; log-probabilities are taken at the same temperature.',
+    ),
+    aboveMinimum: true,
+  },
+  'rollout.maxPromptTokens': count(1536, 1, MILLION, 'Longer prompts are left out of the dataset.'),
+  'rollout.maxResponseTokens': count(
+    4096,
+    1,
+    MILLION,
+    'Tokens after the prompt, those of tool results included.',
+  ),
+  'rollout.maxTurnTokens': count(
+    0,
+    0,
+    MILLION,
+    'Tokens that the policy may write in one turn; 0 for all that are left.',
+  ),
+  'rollout.limitAction': choice(
+    'append-end-masked',
+    'What is appended to a trajectory that asks for a call beyond the limit.',
+    {
+      'append-end-masked': 'An end of sequence that is not trained; rule `paper`.',
+      'append-end-trained': 'An end of sequence that is trained like the policy’s own; rule `upstream`.',
+    },
+  ),
+  'tools.callLimit': count(
+    3,
+    0,
+    1000,
+    'Executed tool calls of one trajectory, those before its branch included.',
+  ),
+  'tools.timeoutSeconds': {
+    ...amount(30, 0, 86_400, 'Seconds after which a tool call is given up.'),
+    aboveMinimum: true,
+  },
+  'tools.concurrency': count(4, 1, 4096, 'Tool calls that run at the same time.'),
+  'tools.python.enabled': flag(true, 'Whether the policy may run Python.'),
+  'tools.python.sandbox': choice('auto', 'What confines the Python tool.', {
+    auto: 'bubblewrap where it works, else pyodide.',
+    bubblewrap: 'CPython in a Linux sandbox without network.',
+    pyodide: 'Python compiled to WebAssembly in a locked-down process; on every system.',
+  }),
+  'tools.python.memoryMB': count(512, 32, MILLION, 'Memory of one Python call, in MB.'),
+  'tools.search.corpus': path(
+    '',
+    'Documents that the search tool looks in, as JSONL; empty for no search tool.',
+  ),
+  'tools.search.results': count(3, 1, 100, 'Documents of one search result.'),
+  'tools.search.resultCharacters': count(
+    2000,
+    1,
+    MILLION,
+    'Characters of one search result; what is longer is cut.',
+  ),
+  'reward.accuracy': choice('auto', 'How an answer is compared with the references.', {
+    auto: '`number` for tasks of ability math or calculation, else `f1`.',
+    f1: 'Overlap of words, as the released code scores every task.',
+    exact: 'Equal after lower-casing and without articles and punctuation.',
+    number: 'Equal as numbers.',
+  }),
+  'reward.formatPenalty': {
+    ...amount(-1, -100, 0, 'Reward of a trajectory whose format is wrong.'),
+    section: REWARD,
+  },
+  'reward.multiToolBonus': {
+    ...amount(0.1, 0, 100, 'Added to a right answer whose trajectory used more than one tool.'),
+    symbol: 'r_M',
+    section: REWARD,
+  },
+  'algorithm.credit': {
+    ...choice('soft', 'How an advantage reaches a shared prefix.', {
+      soft: 'Every trajectory credits its own copy of the prefix.',
+      hard: 'A segment gets the mean advantage of the trajectories through it.',
+    }),
+    section: CREDIT,
+  },
+  'algorithm.scale': choice('group-std', 'What a reward’s distance from its group’s mean is divided by.', {
+    'group-std': 'The group’s standard deviation (GRPO).',
+    none: 'Nothing (Dr. GRPO).',
+  }),
+  'algorithm.clipLow': {
+    ...amount(0.2, 0, 1, 'Lower clip of the probability ratio: 1 − clipLow.'),
+    symbol: 'ε_low',
+  },
+  'algorithm.clipHigh': {
+    ...amount(0.2, 0, 100, 'Upper clip of the probability ratio: 1 + clipHigh.'),
+    symbol: 'ε_high',
+  },
+  'algorithm.dualClip': {
+    ...amount(3, 0, 1000, 'Bound of the loss at negative advantages, as a factor above 1; 0 for none.'),
+    symbol: 'c',
+  },
+  'algorithm.klWeight': amount(
+    0,
+    0,
+    1000,
+    'Weight of the divergence from the policy at the start (k3 estimator).',
+  ),
+  'algorithm.entropyBonus': amount(
+    0,
+    0,
+    1000,
+    'Weight of the mean token entropy that is subtracted from the loss.',
+  ),
+  'algorithm.aggregation': choice('token-mean', 'How token losses become one number.', {
+    'token-mean': 'Mean over all trained tokens of the mini-batch.',
+    'seq-mean-token-sum': 'Sum over a trajectory’s tokens, mean over trajectories.',
+    'seq-mean-token-mean': 'Mean over a trajectory’s tokens, mean over trajectories.',
+    'seq-mean-token-sum-norm': 'Sum over all trained tokens, divided by a constant length.',
+  }),
+  'algorithm.updatesPerStep': count(
+    8,
+    1,
+    65_536,
+    'Optimiser updates of one step; the step’s tasks are split evenly among them.',
+  ),
+  'optimizer.learningRate': { ...amount(1e-6, 0, 1, 'Learning rate of AdamW.'), aboveMinimum: true },
+  'optimizer.beta1': amount(0.9, 0, 0.9999, 'Decay of AdamW’s mean gradient.'),
+  'optimizer.beta2': amount(0.999, 0, 0.999999, 'Decay of AdamW’s mean squared gradient.'),
+  'optimizer.epsilon': { ...amount(1e-8, 0, 1, 'Added to AdamW’s denominator.'), aboveMinimum: true },
+  'optimizer.weightDecay': amount(0.01, 0, 1, 'Decoupled weight decay of AdamW.'),
+  'optimizer.maxGradientNorm': {
+    ...amount(1, 0, 1e9, 'Global norm that gradients are clipped to.'),
+    aboveMinimum: true,
+  },
+  'optimizer.warmupSteps': count(0, 0, MILLION, 'Steps over which the learning rate rises to its value.'),
+  'evaluation.tasks': count(
+    200,
+    0,
+    MILLION,
+    'Held-out tasks of an evaluation, the first n; 0 for no evaluation.',
+  ),
+  'evaluation.samples': count(1, 1, 1024, 'Sampled trajectories of one held-out task.'),
+  'evaluation.greedy': flag(true, 'Whether a greedy trajectory of each held-out task is scored beside them.'),
+  'evaluation.before': flag(true, 'Evaluate before the first step.'),
+  'evaluation.every': count(0, 0, MILLION, 'Evaluate after every n-th step; 0 for never.'),
+  'evaluation.after': flag(true, 'Evaluate after the last step.'),
+  'checkpoint.every': count(
+    1,
+    1,
+    MILLION,
+    'Save after every n-th step; the last step, a stop and a pause are always saved.',
+  ),
+  'checkpoint.keep': count(
+    2,
+    0,
+    MILLION,
+    'Checkpoints that keep their optimiser state, the newest n; 0 for all.',
+  ),
+};
+
+/** What the presets change of the defaults. */
+export const PRESETS: { readonly [P in Preset]: { readonly [K in ConfigKey]?: ConfigValue<K> } } = {
+  arpo: {},
+  'arpo-upstream': { 'rollout.rule': 'upstream', 'rollout.limitAction': 'append-end-trained' },
+  grpo: { 'rollout.initialRollouts': 16 },
+};
+
+export const keyNames = Object.keys(KEYS) as ConfigKey[];
+export const keyOf = (name: ConfigKey): AnyKey => KEYS[name];

@@ -1,0 +1,111 @@
+/** What no two keys of a config may say together. Knows nothing of single values: those are in range when it is asked. */
+import type { Config, ConfigKey } from './configKeys.ts';
+
+/** A combination that cannot be run. The place to show is the first of the keys that the user wrote. */
+export interface Impossible {
+  keys: readonly ConfigKey[];
+  message: string;
+  fix: string;
+}
+
+type Rule = (config: Config, given: ReadonlyMap<ConfigKey, unknown>) => Impossible | undefined;
+
+const RULES: readonly Rule[] = [
+  ({ device }) =>
+    device === 'webgpu'
+      ? {
+          keys: ['device'],
+          message: 'webgpu does not work yet in this version.',
+          fix: 'Use "auto" or "cpu".',
+        }
+      : undefined,
+  ({ preset, rollout: { initialRollouts, groupSize } }) => {
+    if (initialRollouts > groupSize)
+      return {
+        keys: ['rollout.initialRollouts', 'rollout.groupSize'],
+        message: `${initialRollouts} trajectories from the prompt (initialRollouts) do not fit into a group of ${groupSize} (groupSize).`,
+        fix: `Set rollout.initialRollouts to at most ${groupSize}.`,
+      };
+    if (preset === 'grpo' && initialRollouts < groupSize)
+      return {
+        keys: ['rollout.initialRollouts', 'preset'],
+        message: `Under preset grpo every trajectory starts from the prompt, but initialRollouts is ${initialRollouts} of ${groupSize}.`,
+        fix: 'Remove rollout.initialRollouts, or use preset "arpo" to branch.',
+      };
+    return undefined;
+  },
+  ({ rollout: { tasksPerStep }, algorithm: { updatesPerStep } }) =>
+    tasksPerStep % updatesPerStep !== 0
+      ? {
+          keys: ['algorithm.updatesPerStep', 'rollout.tasksPerStep'],
+          message: `${tasksPerStep} tasks (tasksPerStep) cannot be split evenly among ${updatesPerStep} updates (updatesPerStep).`,
+          fix: `Set algorithm.updatesPerStep to a divisor of ${tasksPerStep}, for example ${largestDivisor(tasksPerStep, updatesPerStep)}.`,
+        }
+      : undefined,
+  ({ rollout: { gate, rule } }, given) => {
+    if (gate === 'threshold' && rule === 'upstream')
+      return {
+        keys: ['rollout.gate', 'rollout.rule', 'preset'],
+        message: 'Rule upstream has no threshold gate: the released code always draws a random number.',
+        fix: 'Use gate "bernoulli", or rule "paper".',
+      };
+    if (gate === 'threshold' && !given.has('rollout.threshold'))
+      return {
+        keys: ['rollout.gate'],
+        message: 'The threshold gate needs rollout.threshold (paper τ), which is not given.',
+        fix: 'Add "threshold": a probability above which a trajectory branches.',
+      };
+    return undefined;
+  },
+  ({ rollout: { rule, limitAction } }) => {
+    const allowed = rule === 'upstream' ? 'append-end-trained' : 'append-end-masked';
+    return limitAction !== allowed
+      ? {
+          keys: ['rollout.limitAction', 'rollout.rule', 'preset'],
+          message: `Rule ${rule} ${rule === 'upstream' ? 'always' : 'never'} trains what is appended at the call limit, so limitAction cannot be ${limitAction}.`,
+          fix: `Remove rollout.limitAction: it is ${allowed} under this rule.`,
+        }
+      : undefined;
+  },
+  ({ rollout: { maxTurnTokens, maxResponseTokens } }) =>
+    maxTurnTokens > maxResponseTokens
+      ? {
+          keys: ['rollout.maxTurnTokens', 'rollout.maxResponseTokens'],
+          message: `A turn of ${maxTurnTokens} tokens (maxTurnTokens) does not fit into a response of ${maxResponseTokens} (maxResponseTokens).`,
+          fix: 'Set rollout.maxTurnTokens to 0 for all that are left, or to less than rollout.maxResponseTokens.',
+        }
+      : undefined,
+  ({ algorithm: { dualClip } }) =>
+    dualClip > 0 && dualClip <= 1
+      ? {
+          keys: ['algorithm.dualClip'],
+          message: `A dual clip of ${dualClip} would bound the loss below its unclipped value.`,
+          fix: 'Use a factor above 1 (usual is 3), or 0 for none.',
+        }
+      : undefined,
+  ({ data: { heldOut }, evaluation: { tasks } }) =>
+    tasks > 0 && heldOut === ''
+      ? {
+          keys: ['evaluation.tasks', 'data.heldOut'],
+          message: `An evaluation of ${tasks} tasks needs held-out tasks, and data.heldOut is empty.`,
+          fix: 'Name a file in data.heldOut, or set evaluation.tasks to 0.',
+        }
+      : undefined,
+  ({ steps, optimizer: { warmupSteps } }) =>
+    warmupSteps > steps
+      ? {
+          keys: ['optimizer.warmupSteps', 'steps'],
+          message: `The learning rate would rise over ${warmupSteps} steps (warmupSteps), but the run has only ${steps}.`,
+          fix: `Set optimizer.warmupSteps to at most ${steps}.`,
+        }
+      : undefined,
+];
+
+/** All combinations of the config that cannot be run. `given` holds the keys that the user wrote. */
+export const impossible = (config: Config, given: ReadonlyMap<ConfigKey, unknown>): Impossible[] =>
+  RULES.flatMap(rule => rule(config, given) ?? []);
+
+function largestDivisor(of: number, atMost: number): number {
+  for (let divisor = Math.min(of, atMost); divisor > 1; divisor--) if (of % divisor === 0) return divisor;
+  return 1;
+}

@@ -1,0 +1,88 @@
+/** The JSON schema of a config, by which editors complete, explain and check it. Derived from the table of keys alone. */
+import type { AnyKey, ConfigKey } from './configKeys.ts';
+import { PRESETS, keyNames, keyOf } from './configKeys.ts';
+
+/** A draft-07 schema; `enumDescriptions`, `allowComments` and `allowTrailingCommas` are VS Code's additions. */
+export interface Schema {
+  [keyword: string]: unknown;
+  properties?: Record<string, Schema>;
+}
+
+/** Draft-07 schema of NAME.branchpoint.json. */
+export function jsonSchema(): Schema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Branchpoint run configuration',
+    allowComments: true,
+    allowTrailingCommas: true,
+    ...group(''),
+  };
+}
+
+/** Schema of the object whose keys all begin with the prefix. */
+function group(prefix: string): Schema {
+  const properties: Record<string, Schema> =
+    prefix === '' ? { $schema: { type: 'string', description: 'Schema of this file.' } } : {};
+  const required: string[] = [];
+  for (const key of keyNames.filter(name => name.startsWith(prefix))) {
+    const [name = '', ...rest] = key.slice(prefix.length).split('.');
+    if (properties[name]) continue;
+    properties[name] = rest.length > 0 ? group(`${prefix}${name}.`) : leaf(key);
+    if (isNeeded(rest.length > 0 ? `${prefix}${name}.` : key)) required.push(name);
+  }
+  return {
+    type: 'object',
+    additionalProperties: false,
+    properties,
+    ...(required.length > 0 && { required }),
+  };
+}
+
+/** Whether the key, or a key below the prefix, has no default. */
+const isNeeded = (prefix: string): boolean =>
+  keyNames.some(key => {
+    const spec = keyOf(key);
+    return key.startsWith(prefix) && spec.kind === 'text' && spec.isRequired === true && spec.default === '';
+  });
+
+function leaf(key: ConfigKey): Schema {
+  const spec = keyOf(key);
+  const isMissing = spec.kind === 'text' && spec.isRequired && spec.default === '';
+  return { ...shape(spec), description: explain(key, spec), ...(!isMissing && { default: spec.default }) };
+}
+
+function shape(spec: AnyKey): Schema {
+  switch (spec.kind) {
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'choice':
+      return {
+        type: 'string',
+        enum: Object.keys(spec.choices),
+        enumDescriptions: Object.values(spec.choices),
+      };
+    case 'text':
+      return {
+        type: 'string',
+        ...(spec.isRequired && { minLength: 1 }),
+        ...(spec.pattern && { pattern: spec.pattern }),
+      };
+    case 'integer':
+    case 'number': {
+      const from = spec.aboveMinimum ? { exclusiveMinimum: spec.minimum } : { minimum: spec.minimum };
+      return { type: spec.kind, ...from, maximum: spec.maximum };
+    }
+  }
+}
+
+/** The key's sentence, its place in the paper, and what the presets make of it. */
+function explain(key: ConfigKey, spec: AnyKey): string {
+  const place = [spec.symbol && `symbol ${spec.symbol}`, spec.section && `section “${spec.section}”`].filter(
+    Boolean,
+  );
+  const paper = place.length > 0 ? ` (Paper: ${place.join(', ')}.)` : '';
+  const presets = Object.entries(PRESETS).flatMap(([preset, values]) =>
+    values[key] === undefined ? [] : [` Preset ${preset}: ${String(values[key])}.`],
+  );
+  return spec.description + paper + presets.join('');
+}

@@ -1,0 +1,220 @@
+/** A config resolves to every key, and what cannot be run is refused with key and fix. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import type { ConfigProblem } from '../../src/core/config.ts';
+import { defaults, jsonSchema, validate } from '../../src/core/config.ts';
+import { KEYS, keyNames } from '../../src/core/configKeys.ts';
+import type { Schema } from '../../src/core/configSchema.ts';
+
+const MINIMAL = { policy: { path: 'policy' }, data: { train: 'train.parquet' } };
+
+function accepted(value: object) {
+  const result = validate({ ...MINIMAL, ...value });
+  assert.ok('config' in result, JSON.stringify(result));
+  return result.config;
+}
+
+function refused(value: object): ConfigProblem[] {
+  const result = validate({ ...MINIMAL, ...value });
+  assert.ok('problems' in result, 'it was accepted');
+  return result.problems;
+}
+
+/** Dotted names of all values of an object. */
+const leaves = (value: object, prefix = ''): string[] =>
+  Object.entries(value).flatMap(([name, child]: [string, unknown]) =>
+    typeof child === 'object' && child !== null ? leaves(child, `${prefix}${name}.`) : [`${prefix}${name}`],
+  );
+
+describe('config', () => {
+  it('has the paper’s settings as defaults', () => {
+    const { rollout, tools, algorithm, optimizer } = defaults();
+    assert.deepEqual(
+      [rollout.rule, rollout.entropyTokens, rollout.branchProbability, rollout.entropyWeight, rollout.gate],
+      ['paper', 20, 0.5, 0.2, 'bernoulli'],
+    );
+    assert.deepEqual(
+      [rollout.groupSize, rollout.initialRollouts, rollout.beamSize, rollout.temperature],
+      [16, 8, 2, 1],
+    );
+    assert.deepEqual(
+      [rollout.maxResponseTokens, tools.callLimit, rollout.limitAction],
+      [4096, 3, 'append-end-masked'],
+    );
+    assert.deepEqual(
+      [algorithm.aggregation, algorithm.clipLow, algorithm.clipHigh, algorithm.dualClip, algorithm.klWeight],
+      ['token-mean', 0.2, 0.2, 3, 0],
+    );
+    assert.deepEqual(
+      [optimizer.learningRate, optimizer.weightDecay, optimizer.maxGradientNorm],
+      [1e-6, 0.01, 1],
+    );
+  });
+
+  it('has one key in the table for every value of a resolved config, and the other way round', () => {
+    assert.deepEqual(leaves(defaults()).sort(), [...keyNames].sort());
+  });
+
+  it('makes presets differ as they are described', () => {
+    assert.equal(defaults('arpo-upstream').rollout.rule, 'upstream');
+    assert.equal(defaults('arpo-upstream').rollout.limitAction, 'append-end-trained');
+    assert.equal(defaults('grpo').rollout.initialRollouts, defaults('grpo').rollout.groupSize);
+    assert.equal(accepted({ preset: 'grpo', rollout: { groupSize: 6 } }).rollout.initialRollouts, 6);
+    assert.equal(accepted({ rollout: { rule: 'upstream' } }).rollout.limitAction, 'append-end-trained');
+  });
+
+  it('lets a key override its preset', () => {
+    assert.equal(
+      accepted({ preset: 'arpo-upstream', rollout: { entropyWeight: 0.4 } }).rollout.entropyWeight,
+      0.4,
+    );
+  });
+
+  it('accepts what it resolved, for every preset', () => {
+    for (const preset of ['arpo', 'arpo-upstream', 'grpo'] as const) {
+      const config = accepted({ preset });
+      assert.deepEqual(validate(config), { config });
+    }
+  });
+
+  const CASES: [string, object, string, RegExp][] = [
+    ['an unknown key', { rolout: {} }, 'rolout', /mean rollout\?/],
+    ['a misspelt key', { rollout: { groupsize: 4 } }, 'rollout.groupsize', /rollout\.groupSize/],
+    ['a key in the wrong place', { groupSize: 4 }, 'groupSize', /rollout\.groupSize/],
+    [
+      'verl’s spelling',
+      { rollout: { initial_rollouts: 4 } },
+      'rollout.initial_rollouts',
+      /rollout\.initialRollouts/,
+    ],
+    ['a key like none', { xyzzyxyzzy: 1 }, 'xyzzyxyzzy', /Remove it/],
+    ['a dotted key', { 'rollout.groupSize': 4 }, 'rollout.groupSize', /mean rollout\.groupSize/],
+    ['a wrong type', { steps: '40' }, 'steps', /default is 100/],
+    ['a number that is not whole', { steps: 1.5 }, 'steps', /default is 100/],
+    ['a number out of range', { rollout: { branchProbability: 1.1 } }, 'rollout.branchProbability', /0\.5/],
+    ['a temperature of 0', { rollout: { temperature: 0 } }, 'rollout.temperature', /1/],
+    ['an infinite number', { optimizer: { learningRate: Infinity } }, 'optimizer.learningRate', /0\.000001/],
+    ['null', { seed: null }, 'seed', /default is 1/],
+    ['a value for a group', { tools: 3 }, 'tools', /Write "tools"/],
+    ['a list for a group', { tools: [] }, 'tools', /Write "tools"/],
+    ['a misspelt choice', { rollout: { gate: 'treshold' } }, 'rollout.gate', /mean "threshold"/],
+    ['a choice like none', { algorithm: { credit: 7 } }, 'algorithm.credit', /Write one/],
+    ['a name with a slash', { name: '../x' }, 'name', /run/],
+    ['an empty path', { policy: { path: '' } }, 'policy.path', /Hugging Face/],
+    ['a missing path', { data: {} }, 'data.train', /Add it/],
+    ['webgpu', { device: 'webgpu' }, 'device', /"auto" or "cpu"/],
+    [
+      'more initial rollouts than the group has',
+      { rollout: { initialRollouts: 17 } },
+      'rollout.initialRollouts',
+      /at most 16/,
+    ],
+    [
+      'a group smaller than the preset’s initial rollouts',
+      { rollout: { groupSize: 4 } },
+      'rollout.groupSize',
+      /at most 4/,
+    ],
+    [
+      'branching under grpo',
+      { preset: 'grpo', rollout: { initialRollouts: 4 } },
+      'rollout.initialRollouts',
+      /preset "arpo"/,
+    ],
+    [
+      'updates that do not divide the tasks',
+      { algorithm: { updatesPerStep: 3 } },
+      'algorithm.updatesPerStep',
+      /example 2/,
+    ],
+    [
+      'tasks that the updates do not divide',
+      { rollout: { tasksPerStep: 12 } },
+      'rollout.tasksPerStep',
+      /example 6/,
+    ],
+    ['a threshold gate without threshold', { rollout: { gate: 'threshold' } }, 'rollout.gate', /"threshold"/],
+    [
+      'a threshold gate under upstream',
+      { preset: 'arpo-upstream', rollout: { gate: 'threshold', threshold: 0.6 } },
+      'rollout.gate',
+      /rule "paper"/,
+    ],
+    [
+      'a trained end under paper',
+      { rollout: { limitAction: 'append-end-trained' } },
+      'rollout.limitAction',
+      /masked/,
+    ],
+    [
+      'a masked end under upstream',
+      { rollout: { rule: 'upstream', limitAction: 'append-end-masked' } },
+      'rollout.limitAction',
+      /trained/,
+    ],
+    [
+      'a turn longer than the response',
+      { rollout: { maxTurnTokens: 5000 } },
+      'rollout.maxTurnTokens',
+      /0 for all/,
+    ],
+    ['a dual clip below 1', { algorithm: { dualClip: 0.5 } }, 'algorithm.dualClip', /above 1/],
+    ['an evaluation without tasks', { evaluation: { tasks: 10 } }, 'evaluation.tasks', /data\.heldOut/],
+    [
+      'a warm-up longer than the run',
+      { steps: 5, optimizer: { warmupSteps: 6 } },
+      'optimizer.warmupSteps',
+      /at most 5/,
+    ],
+  ];
+  for (const [what, value, key, fix] of CASES)
+    it(`refuses ${what}`, () => {
+      const [problem, ...others] = refused(value);
+      assert.equal(problem?.key, key);
+      assert.match(problem?.fix ?? '', fix);
+      assert.ok((problem?.message.length ?? 0) > 8);
+      assert.deepEqual(others, []);
+    });
+
+  it('refuses what is no object', () => {
+    for (const value of [null, 3, 'x', [], undefined]) assert.ok('problems' in validate(value));
+  });
+
+  it('tells all problems at once', () => {
+    const keys = refused({ seed: -1, steps: 0, policy: {}, wat: 1 }).map(({ key }) => key);
+    assert.deepEqual(keys.sort(), ['policy.path', 'seed', 'steps', 'wat']);
+  });
+
+  it('is the same as its schema: every key with description, type and default, and no others allowed', () => {
+    const seen: string[] = [];
+    const walk = (schema: Schema, prefix: string): void => {
+      assert.equal(schema.additionalProperties, false);
+      for (const [name, child] of Object.entries(schema.properties ?? {})) {
+        if (child.properties) walk(child, `${prefix}${name}.`);
+        else if (name !== '$schema') {
+          const key = `${prefix}${name}` as keyof typeof KEYS;
+          seen.push(key);
+          const spec = KEYS[key];
+          assert.ok(String(child.description).startsWith(spec.description));
+          if (key !== 'policy.path' && key !== 'data.train') assert.equal(child.default, spec.default);
+          if ('choices' in spec) assert.deepEqual(child.enum, Object.keys(spec.choices));
+        }
+      }
+    };
+    const schema = jsonSchema();
+    walk(schema, '');
+    assert.deepEqual(seen.sort(), [...keyNames].sort());
+    assert.deepEqual(schema.required, ['policy', 'data']);
+    assert.equal(schema.$schema, 'http://json-schema.org/draft-07/schema#');
+    assert.match(String(schema.properties?.rollout?.properties?.groupSize?.description), /symbol M/);
+  });
+
+  it('describes every key in sentences, and every choice', () => {
+    for (const key of keyNames) {
+      const spec = KEYS[key];
+      assert.match(spec.description, /^[A-Z].*\.$/su, key);
+      if ('choices' in spec)
+        for (const meaning of Object.values(spec.choices)) assert.match(meaning, /\.$/u, key);
+    }
+  });
+});
