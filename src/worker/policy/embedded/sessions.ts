@@ -12,6 +12,8 @@ export interface Tensor {
 
 /** A compiled graph. `run` must not be called again before its promise has settled. */
 export interface Program {
+  /** Names of the inputs that the graph needs. */
+  inputs: readonly string[];
   /** Needs every input of the graph; computes the named outputs, or all. */
   run(feeds: Readonly<Record<string, Tensor>>, outputs?: readonly string[]): Promise<Record<string, Tensor>>;
   release(): Promise<void>;
@@ -61,6 +63,7 @@ export async function compile(model: Uint8Array, { threads }: CompileOptions): P
     logSeverityLevel: 3,
   }).catch((cause: unknown) => Promise.reject(policyFailure('compile a graph', cause)));
   return {
+    inputs: session.inputNames,
     async run(feeds, outputs) {
       const inputs = Object.fromEntries(
         Object.entries(feeds).map(([name, { type, data, dims }]) => [name, new OrtTensor(type, data, dims)]),
