@@ -5,12 +5,14 @@ export const FILES = {
   manifest: 'run.json',
   /** The config file as the user wrote it. */
   config: 'config.branchpoint.json',
-  /** {pid, socket, startedAt} of the worker that owns the folder; absent when none does. */
+  /** {pid, socket, startedAt, token, …} of the worker that owns the folder; absent when none does. */
   lock: 'run.lock',
   /** Append-only journal, one event per line. */
   events: 'events.jsonl',
   /** One tree per line: a Tree with `tokens: {offset, count}`. */
   trees: 'trees.jsonl',
+  /** One line per line of trees.jsonl: where it lies and what a list of trees shows. A cache: without it readers scan. */
+  treeIndex: 'trees.index',
   /** Per tree its token columns one after the other: ids (i32), sampler log-probs, trainer log-probs, entropies (f32). */
   tokens: 'tokens.bin',
   /** Bytes of every vocabulary entry, so that a reader needs no tokenizer; see core/pieces. */
@@ -25,3 +27,11 @@ export const FILES = {
 export const TOKEN_BYTES = 16;
 
 export const checkpointName = (step: number): string => `step-${String(step).padStart(6, '0')}`;
+
+/** Names inside a checkpoint's folder. */
+export const CHECKPOINT_FILES = {
+  /** Trainer state, and hashes of the other files. */
+  state: 'checkpoint.json',
+  /** Dropped from old checkpoints; what has none cannot be resumed from. */
+  optimizer: 'optimizer.safetensors',
+} as const;

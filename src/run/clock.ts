@@ -1,0 +1,19 @@
+/** The one file that tells the time. Knows nothing of who asks. */
+
+let read: () => number = () => Date.now();
+
+/** Milliseconds since 1970. */
+export const now = (): number => read();
+
+/** ISO 8601 with milliseconds, UTC. */
+export const timestamp = (): string => new Date(read()).toISOString();
+
+/** Milliseconds from an arbitrary start that never go backwards, for durations. */
+export const elapsed = (): number => performance.now();
+
+/** For tests: tells another time until the returned function is called. */
+export function setClock(clock: () => number): () => void {
+  const before = read;
+  read = clock;
+  return () => (read = before);
+}

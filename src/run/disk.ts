@@ -1,0 +1,150 @@
+/** The one file that does file writes, so that tests can make every write fail. Knows nothing of what it writes. */
+import type { Stats } from 'node:fs';
+import * as fs from 'node:fs';
+import { dirname, join } from 'node:path';
+
+export type Operation =
+  'open' | 'append' | 'write' | 'sync' | 'rename' | 'truncate' | 'mkdir' | 'remove' | 'link';
+
+/** Called before every write; what it throws is thrown in place of the write. */
+type Fault = (operation: Operation, path: string, bytes?: Uint8Array) => void;
+
+let fault: Fault = () => undefined;
+
+/** For tests: asks `hook` before every write until the returned function is called. */
+export function interceptWrites(hook: Fault): () => void {
+  const before = fault;
+  fault = hook;
+  return () => (fault = before);
+}
+
+/** A file that is only ever appended to. `length` is its length in bytes as far as its writes succeeded. */
+export interface AppendFile {
+  readonly path: string;
+  readonly handle: number;
+  length: number;
+}
+
+/** Opens or makes a file for appending; what lies behind `keep` bytes, where given, is cut off. */
+export function openAppend(path: string, keep?: number): AppendFile {
+  fault('open', path);
+  const handle = fs.openSync(path, 'a');
+  const { size } = fs.fstatSync(handle);
+  const file = { path, handle, length: size };
+  if (keep !== undefined && keep < size) truncate(file, keep);
+  return file;
+}
+
+/** Appends all bytes or, where that fails, none: what was written of them is cut off again. */
+export function append(file: AppendFile, bytes: Uint8Array): void {
+  try {
+    fault('append', file.path, bytes);
+    for (let done = 0; done < bytes.length;) done += fs.writeSync(file.handle, bytes, done);
+  } catch (error) {
+    fs.truncateSync(file.path, file.length);
+    throw error;
+  }
+  file.length += bytes.length;
+}
+
+export function truncate(file: AppendFile, length: number): void {
+  fault('truncate', file.path);
+  fs.truncateSync(file.path, length);
+  file.length = length;
+}
+
+/** Waits until the file's bytes are on the medium. */
+export function sync(file: AppendFile): void {
+  fault('sync', file.path);
+  fs.fsyncSync(file.handle);
+}
+
+export function close(file: AppendFile): void {
+  fs.closeSync(file.handle);
+}
+
+/** Writes beside, syncs and renames: a reader sees the old file or the new one, never a part. */
+export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o644): void {
+  const beside = `${path}.${process.pid}.tmp`;
+  try {
+    fault('write', path);
+    const handle = fs.openSync(beside, 'w', mode);
+    try {
+      fs.writeFileSync(handle, content);
+      fs.fsyncSync(handle);
+    } finally {
+      fs.closeSync(handle);
+    }
+    rename(beside, path);
+  } catch (error) {
+    fs.rmSync(beside, { force: true });
+    throw error;
+  }
+}
+
+/** Makes the file with its whole content, or throws EEXIST where there is one already. */
+export function writeNew(path: string, content: string, mode = 0o644): void {
+  const beside = `${path}.${process.pid}.new`;
+  try {
+    fault('link', path);
+    fs.writeFileSync(beside, content, { mode });
+    fs.linkSync(beside, path);
+  } finally {
+    fs.rmSync(beside, { force: true });
+  }
+}
+
+/** Renames and syncs the folder that the name is in. */
+export function rename(from: string, to: string): void {
+  fault('rename', to);
+  fs.renameSync(from, to);
+  syncPath(dirname(to));
+}
+
+export function makeFolder(path: string, mode = 0o755): void {
+  fault('mkdir', path);
+  fs.mkdirSync(path, { recursive: true, mode });
+}
+
+/** Makes a folder that must not be there yet; throws EEXIST where it is. */
+export function makeNewFolder(path: string): void {
+  fault('mkdir', path);
+  fs.mkdirSync(path);
+}
+
+/** Makes a folder with a random name that only this user may enter. */
+export function makePrivateFolder(prefix: string): string {
+  fault('mkdir', prefix);
+  return fs.mkdtempSync(prefix);
+}
+
+/** Removes a file or a folder with all that is in it; nothing happens where there is none. */
+export function remove(path: string): void {
+  fault('remove', path);
+  fs.rmSync(path, { recursive: true, force: true });
+}
+
+/** Syncs every file of a folder and the folder itself. */
+export async function syncFolder(folder: string): Promise<void> {
+  fault('sync', folder);
+  for (const entry of await fs.promises.readdir(folder, { withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const handle = await fs.promises.open(join(folder, entry.name), 'r+');
+    await handle.sync().finally(() => handle.close());
+  }
+  syncPath(folder);
+}
+
+/** A file's or folder's facts; undefined where there is none. */
+export const statOf = (path: string): Stats | undefined => fs.statSync(path, { throwIfNoEntry: false });
+
+/** Syncs a folder's list of names. Windows has no such call and needs none. */
+function syncPath(folder: string): void {
+  if (process.platform === 'win32') return;
+  const handle = fs.openSync(folder, 'r');
+  try {
+    fs.fsyncSync(handle);
+  } finally {
+    fs.closeSync(handle);
+  }
+}

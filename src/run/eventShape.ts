@@ -1,0 +1,144 @@
+/** A journal line checked at the rim. Knows every type of event and nothing of files. */
+import type { EvaluationSummary, Event, EventType, Fact, StepSummary } from '../core/events.ts';
+import type { Failure, StopReason } from '../core/types.ts';
+import type { Shape } from './shape.ts';
+import { count, list, number, oneOf, optional, record, table, text } from './shape.ts';
+import { answeredCall, decision, pathOrigin, segmentKind, stopReason, tokenSpan } from './treeShape.ts';
+
+const failure = record<Failure>({
+  where: oneOf('config', 'policy', 'tool', 'reward', 'store', 'bug'),
+  message: text,
+  fix: optional(text),
+});
+
+const stops: Shape<Partial<Record<StopReason, number>>> = table(count);
+
+const stepSummary = record<StepSummary>({
+  tasks: count,
+  trajectories: count,
+  reward: record<StepSummary['reward']>({
+    mean: number,
+    std: number,
+    p10: number,
+    p90: number,
+    parts: table(number),
+  }),
+  accuracy: number,
+  entropy: record<StepSummary['entropy']>({
+    all: number,
+    initial: optional(number),
+    afterTool: optional(number),
+  }),
+  branches: record<StepSummary['branches']>({
+    asked: count,
+    taken: count,
+    refused: count,
+    noBudget: count,
+    filled: count,
+  }),
+  toolCalls: record<StepSummary['toolCalls']>({
+    total: count,
+    byTool: table(count),
+    errors: count,
+    latencyP50Ms: optional(number),
+    latencyP95Ms: optional(number),
+  }),
+  groups: record<StepSummary['groups']>({ allRight: count, mixed: count, allWrong: count }),
+  tokens: record<StepSummary['tokens']>({ sampled: count, unique: count, expanded: count, trained: count }),
+  responseTokens: record<StepSummary['responseTokens']>({ mean: number, max: number }),
+  stops,
+  loss: optional(number),
+  gradientNorm: optional(number),
+  kl: optional(number),
+  clipFraction: optional(number),
+  skippedUpdates: count,
+  mismatch: optional(record<NonNullable<StepSummary['mismatch']>>({ mean: number, max: number })),
+  seconds: record<StepSummary['seconds']>({ total: number, rollout: number, learn: number }),
+});
+
+const interval: Shape<[number, number]> = (value, place) => {
+  const [low, high] = list(number)(value, place);
+  return [number(low, `${place}[0]`), number(high, `${place}[1]`)];
+};
+
+const evaluation = record<EvaluationSummary>({
+  id: text,
+  dataset: text,
+  tasks: count,
+  samples: count,
+  accuracy: number,
+  interval,
+  greedyAccuracy: optional(number),
+  reward: number,
+  toolCallsPerTrajectory: number,
+  byAbility: table(number),
+  seconds: number,
+});
+
+/** A fact without its stamp and type, which every event has. */
+type Body<T extends EventType> = Omit<Extract<Fact, { type: T }>, 'type'>;
+
+const SHAPES: { readonly [T in EventType]: Shape<Body<T>> } = {
+  'run-started': record<Body<'run-started'>>({
+    format: record<{ major: number; minor: number }>({ major: count, minor: count }),
+    run: text,
+    steps: count,
+    tasks: count,
+    tools: table(text),
+    device: text,
+    parameters: count,
+    seed: number,
+  }),
+  'step-started': record<Body<'step-started'>>({ tasks: list(text) }),
+  'segment-grown': record<Body<'segment-grown'>>({
+    tree: text,
+    segment: count,
+    parent: number,
+    kind: segmentKind,
+    tokens: count,
+    turn: count,
+    path: count,
+    origin: pathOrigin,
+    entropy: optional(number),
+    stop: optional(stopReason),
+  }),
+  'tool-answered': record<Body<'tool-answered'>>({ tree: text, segment: count, call: answeredCall }),
+  'branch-decided': record<Body<'branch-decided'>>({ tree: text, decision }),
+  'tree-finished': record<Body<'tree-finished'>>({
+    tree: text,
+    task: text,
+    paths: count,
+    rewards: list(number),
+    span: record<{ offset: number; length: number }>({ offset: count, length: count }),
+    tokens: tokenSpan,
+  }),
+  'tree-failed': record<Body<'tree-failed'>>({ tree: text, failure }),
+  'step-finished': record<Body<'step-finished'>>({ summary: stepSummary }),
+  'checkpoint-saved': record<Body<'checkpoint-saved'>>({ folder: text, hash: text, seconds: number }),
+  evaluated: record<Body<'evaluated'>>({ summary: evaluation, checkpoint: optional(text) }),
+  paused: record<Body<'paused'>>({ reason: text }),
+  resumed: record<Body<'resumed'>>({ from: text }),
+  warned: record<Body<'warned'>>({ failure }),
+  'run-ended': record<Body<'run-ended'>>({
+    outcome: oneOf('finished', 'stopped', 'failed'),
+    failure: optional(failure),
+  }),
+};
+
+const anyEvent = record<{ seq: number; at: string; step: number; type: string }>({
+  seq: count,
+  at: text,
+  step: count,
+  type: text,
+});
+
+/**
+ * The event, or undefined for a type that this version does not know. Throws a FailureError where a known one is wrong.
+ * `seq` is checked in both cases, so that a reader can count unknown events too.
+ */
+export function eventOf(value: unknown, place: string): { seq: number; event?: Event } {
+  const { seq, type } = anyEvent(value, place);
+  if (!Object.hasOwn(SHAPES, type)) return { seq };
+  // The stamp was checked by anyEvent and the rest by the shape of its type.
+  return { seq, event: SHAPES[type as EventType](value, place) as Event };
+}

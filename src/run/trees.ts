@@ -1,0 +1,179 @@
+/** Writes trees with their token columns, and reads them back. Knows nothing of the journal or of how a tree grew. */
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { TokenColumns, Tree } from '../core/types.ts';
+import { FailureError } from '../core/types.ts';
+import type { AppendFile } from './disk.ts';
+import { append, close, openAppend, statOf, sync, truncate } from './disk.ts';
+import { FILES, TOKEN_BYTES } from './layout.ts';
+import { lastWholeLine, readSpan } from './lines.ts';
+import { entryOf, treeOfLine } from './offsets.ts';
+import type { TokenSpan, TreeLine } from './treeShape.ts';
+import { treeLine } from './treeShape.ts';
+
+export type { TokenSpan, TreeLine } from './treeShape.ts';
+
+/** Bytes of a line of trees.jsonl, without its line feed. */
+export interface Span {
+  offset: number;
+  length: number;
+}
+
+/** The files that trees go to, open for their one writer. */
+export interface TreeFiles {
+  trees: AppendFile;
+  tokens: AppendFile;
+  index: AppendFile;
+}
+
+/** Opens them behind the last tree that is whole: a torn last line, and tokens without a line, are cut off. */
+export function openTrees(runFolder: string): TreeFiles {
+  const path = join(runFolder, FILES.trees);
+  const tokensPath = join(runFolder, FILES.tokens);
+  const stored = statOf(tokensPath)?.size ?? 0;
+  let last = lastWholeLine(path);
+  let tokenEnd = 0;
+  const trees = openAppend(path, last.end);
+  while (last.line) {
+    const { tokens } = treeOfLine(last.line, path);
+    tokenEnd = tokens.offset + tokens.count * TOKEN_BYTES;
+    if (tokenEnd <= stored) break;
+    // The line reached the medium before a power cut, its tokens did not: such a tree never was.
+    truncate(trees, last.line.offset);
+    last = lastWholeLine(path);
+    tokenEnd = 0;
+  }
+  // Entries behind the trees are dropped by whoever reads the index; a new one that does not follow would be, too.
+  const index = openAppend(join(runFolder, FILES.treeIndex), indexEnd(runFolder, trees.length));
+  return { trees, tokens: openAppend(tokensPath, tokenEnd), index };
+}
+
+/**
+ * Appends the tokens, then the line, then the index entry, and says where they are. Throws where the tree and its
+ * columns do not belong together or a number is not finite, before anything is written.
+ */
+export function writeTree(
+  files: TreeFiles,
+  tree: Tree,
+  columns: TokenColumns,
+): { span: Span; tokens: TokenSpan } {
+  const bytes = encodeColumns(columns);
+  const tokens = { offset: files.tokens.length, count: columns.ids.length, crc: crc32(bytes) };
+  const line = encodeTree({ ...tree, tokens });
+  const span = { offset: files.trees.length, length: line.length - 1 };
+  try {
+    append(files.tokens, bytes);
+    append(files.trees, line);
+    append(files.index, Buffer.from(`${JSON.stringify(entryOf(tree, span.offset, span.length))}\n`));
+  } catch (error) {
+    if (error instanceof FailureError) throw error;
+    throw new FailureError({
+      where: 'store',
+      message: `Tree ${tree.id} cannot be written: ${(error as Error).message}`,
+      fix: 'Free disk space or correct the folder’s rights, then resume the run.',
+    });
+  }
+  return { span, tokens };
+}
+
+/** Waits until all that was written is on the medium, tokens first. */
+export function syncTrees({ tokens, trees }: TreeFiles): void {
+  sync(tokens);
+  sync(trees);
+}
+
+export function closeTrees(files: TreeFiles): void {
+  syncTrees(files);
+  for (const file of [files.tokens, files.trees, files.index]) close(file);
+}
+
+/** The tree whose line lies there. Throws a FailureError with file and byte where it does not. */
+export function readTree(runFolder: string, { offset, length }: Span): TreeLine {
+  const path = join(runFolder, FILES.trees);
+  const bytes = readSpan(path, offset, length + 1);
+  if (bytes.length !== length + 1 || bytes[length] !== 10)
+    throw new FailureError({
+      where: 'store',
+      message: `${path}, byte ${offset}: no line of ${length} bytes is here.`,
+    });
+  return treeOfLine({ text: bytes.toString('utf8', 0, length), offset, length }, path);
+}
+
+/** Token columns that lie there. Throws a FailureError where the file is too short or its bytes are not those written. */
+export function readColumns(runFolder: string, { offset, count, crc }: TokenSpan): TokenColumns {
+  const path = join(runFolder, FILES.tokens);
+  const bytes = readSpan(path, offset, count * TOKEN_BYTES);
+  const broken = (message: string): FailureError =>
+    new FailureError({
+      where: 'store',
+      message: `${path}, byte ${offset}: ${message}`,
+      fix: 'Restore the file from a copy.',
+    });
+  if (bytes.length !== count * TOKEN_BYTES)
+    throw broken(`the file ends after ${bytes.length} of ${count * TOKEN_BYTES} bytes of a tree’s tokens.`);
+  if (crc !== undefined && crc32(bytes) !== crc)
+    throw broken('the tokens are not those that were written (checksum).');
+  return decodeColumns(bytes, count);
+}
+
+/** [column][token] little-endian: ids (i32), sampler log-probs, trainer log-probs, entropies (f32). */
+export function encodeColumns(columns: TokenColumns): Uint8Array {
+  const { ids, samplerLogProbs, trainerLogProbs, entropies } = columns;
+  const count = ids.length;
+  const view = new DataView(new ArrayBuffer(count * TOKEN_BYTES));
+  for (const [name, column] of Object.entries({ samplerLogProbs, trainerLogProbs, entropies }))
+    if (column.length !== count)
+      throw new FailureError({
+        where: 'bug',
+        message: `${name} has ${column.length} entries for ${count} tokens.`,
+      });
+  for (let i = 0; i < count; i++) {
+    view.setInt32(4 * i, ids[i]!, true);
+    view.setFloat32(4 * (count + i), samplerLogProbs[i]!, true);
+    view.setFloat32(4 * (2 * count + i), trainerLogProbs[i]!, true);
+    view.setFloat32(4 * (3 * count + i), entropies[i]!, true);
+  }
+  return new Uint8Array(view.buffer);
+}
+
+/** The inverse of encodeColumns, on copies of the bytes. */
+export function decodeColumns(bytes: Uint8Array, count: number): TokenColumns {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const floats = (column: number): Float32Array =>
+    Float32Array.from({ length: count }, (_, i) => view.getFloat32(4 * (column * count + i), true));
+  return {
+    ids: Int32Array.from({ length: count }, (_, i) => view.getInt32(4 * i, true)),
+    samplerLogProbs: floats(1),
+    trainerLogProbs: floats(2),
+    entropies: floats(3),
+  };
+}
+
+/** The line with its line feed, checked as a reader would: what cannot be read is not written. */
+function encodeTree(tree: TreeLine): Uint8Array {
+  const text = JSON.stringify(tree, (name, value: unknown) => {
+    if (typeof value === 'number' && !Number.isFinite(value))
+      throw new FailureError({
+        where: 'bug',
+        message: `Tree ${tree.id}: ${name} is ${value}; leave out what was not measured.`,
+      });
+    return value;
+  });
+  const covered = tree.segments.reduce((end, { start, count }) => Math.max(end, start + count), 0);
+  if (covered !== tree.tokens.count) {
+    const message = `Tree ${tree.id} has ${covered} tokens in its segments and ${tree.tokens.count} in its columns.`;
+    throw new FailureError({ where: 'bug', message });
+  }
+  treeLine(JSON.parse(text), `Tree ${tree.id}`);
+  return Buffer.from(`${text}\n`);
+}
+
+/** Length of the index up to its last whole entry that lies inside the first `treesLength` bytes of trees. */
+function indexEnd(runFolder: string, treesLength: number): number {
+  const path = join(runFolder, FILES.treeIndex);
+  const { line, end } = lastWholeLine(path);
+  if (!line) return 0;
+  const last = /"offset":(\d+),"length":(\d+)/.exec(line.text);
+  // Anything but an index that ends exactly with the trees is dropped whole; readers scan what it lacks.
+  return last && Number(last[1]) + Number(last[2]) + 1 === treesLength ? end : 0;
+}

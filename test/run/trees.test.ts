@@ -1,0 +1,178 @@
+/** Trees come back as they were written, or not at all. */
+import assert from 'node:assert/strict';
+import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'mocha';
+import { interceptWrites } from '../../src/run/disk.ts';
+import { readOffsets, scan } from '../../src/run/offsets.ts';
+import type { TreeFiles } from '../../src/run/trees.ts';
+import { closeTrees, openTrees, readColumns, readTree, writeTree } from '../../src/run/trees.ts';
+import { inFolder, smallTree } from './fixtures.ts';
+
+function write(folder: string, steps: number) {
+  const files = openTrees(folder);
+  const written = Array.from({ length: steps }, (_, i) => {
+    const { tree, columns } = smallTree(i + 1, 0);
+    return { tree, columns, ...writeTree(files, tree, columns) };
+  });
+  closeTrees(files);
+  return written;
+}
+const indexes = async (folder: string) =>
+  [await readOffsets(folder), await scan(join(folder, 'trees.jsonl'))] as const;
+const closing = (files: TreeFiles, use: () => void): void => {
+  try {
+    use();
+  } finally {
+    closeTrees(files);
+  }
+};
+
+describe('trees', () => {
+  it('come back by their spans, numbers bit by bit', () =>
+    inFolder(folder => {
+      for (const { tree, columns, span, tokens } of write(folder, 3)) {
+        const { tokens: stored, ...read } = readTree(folder, span);
+        assert.deepEqual(read, tree);
+        assert.deepEqual(stored, tokens);
+        assert.deepEqual(readColumns(folder, stored), columns);
+      }
+      assert.equal(statSync(join(folder, 'tokens.bin')).size, 3 * 12 * 16);
+    }));
+
+  it('cut off a torn line and tokens that no line names, and continue', () =>
+    inFolder(async folder => {
+      write(folder, 2);
+      appendFileSync(join(folder, 'trees.jsonl'), '{"id":"3.0","ste');
+      appendFileSync(join(folder, 'tokens.bin'), Buffer.alloc(100, 7));
+      const files = openTrees(folder);
+      const { tree, columns } = smallTree(3, 0);
+      const { span, tokens } = writeTree(files, tree, columns);
+      closeTrees(files);
+      assert.equal(tokens.offset, 2 * 12 * 16);
+      assert.equal(readTree(folder, span).id, '3.0');
+      assert.deepEqual(readColumns(folder, tokens), columns);
+      const [byIndex, byScan] = await indexes(folder);
+      assert.deepEqual(byIndex, byScan);
+      assert.deepEqual(
+        byScan.map(({ id }) => id),
+        ['1.0', '2.0', '3.0'],
+      );
+    }));
+
+  it('cut off a tree whose tokens never reached the disk', () =>
+    inFolder(async folder => {
+      write(folder, 3);
+      truncateSync(join(folder, 'tokens.bin'), 2 * 12 * 16 + 5);
+      closeTrees(openTrees(folder));
+      assert.equal(statSync(join(folder, 'tokens.bin')).size, 2 * 12 * 16);
+      const [byIndex, byScan] = await indexes(folder);
+      assert.deepEqual(
+        byScan.map(({ id }) => id),
+        ['1.0', '2.0'],
+      );
+      assert.deepEqual(byIndex, byScan);
+    }));
+
+  it('are not written where they could not be read', () =>
+    inFolder(folder => {
+      const files = openTrees(folder);
+      const { tree, columns } = smallTree(1, 0);
+      closing(files, () => {
+        assert.throws(
+          () => writeTree(files, { ...tree, decisions: [{ ...tree.decisions[0]!, entropy: NaN }] }, columns),
+          /entropy is NaN/,
+        );
+        assert.throws(
+          () => writeTree(files, { ...tree, segments: tree.segments.slice(0, 4) }, columns),
+          /10 tokens in its segments/,
+        );
+        assert.throws(
+          () => writeTree(files, tree, { ...columns, entropies: new Float32Array(3) }),
+          /entropies has 3 entries/,
+        );
+        assert.throws(
+          () => writeTree(files, { ...tree, paths: [{ ...tree.paths[0]!, leaf: 9 }] }, columns),
+          /paths\[0\]\.leaf is 9, which is no segment/,
+        );
+      });
+      assert.equal(statSync(join(folder, 'trees.jsonl')).size, 0);
+      assert.equal(statSync(join(folder, 'tokens.bin')).size, 0);
+    }));
+
+  it('leave whole files behind when the disk fails in the middle', () =>
+    inFolder(async folder => {
+      write(folder, 1);
+      for (const name of ['tokens.bin', 'trees.jsonl']) {
+        const files = openTrees(folder);
+        const { tree, columns } = smallTree(2, 0);
+        const restore = interceptWrites((operation, path) => {
+          if (operation === 'append' && path.endsWith(name)) throw new Error('EIO: i/o error');
+        });
+        closing(files, () =>
+          assert.throws(() => writeTree(files, tree, columns), /Tree 2\.0 cannot be written: EIO/),
+        );
+        restore();
+        const [byIndex, byScan] = await indexes(folder);
+        assert.deepEqual(byIndex, byScan);
+        assert.equal(byScan.length, 1);
+      }
+    }));
+
+  it('name file and byte where a line or its tokens were changed', () =>
+    inFolder(folder => {
+      const [first, second] = write(folder, 2);
+      const path = join(folder, 'trees.jsonl');
+      writeFileSync(path, readFileSync(path, 'utf8').replace('"kind":"tool"', '"kind":"toll"'));
+      assert.throws(
+        () => readTree(folder, first!.span),
+        /trees\.jsonl, byte 0: tree\.segments\[2\]\.kind should be one of/,
+      );
+      assert.throws(() => readTree(folder, { offset: 3, length: 9 }), /byte 3: no line of 9 bytes/);
+      assert.throws(
+        () => readColumns(folder, { ...second!.tokens, count: 99 }),
+        /tokens\.bin, byte 192: the file ends after/,
+      );
+      const bytes = readFileSync(join(folder, 'tokens.bin'));
+      bytes[200]! ^= 1;
+      writeFileSync(join(folder, 'tokens.bin'), bytes);
+      assert.throws(() => readColumns(folder, second!.tokens), /not those that were written/);
+    }));
+});
+
+describe('offsets', () => {
+  it('are rebuilt where the index is missing, stale or damaged', () =>
+    inFolder(async folder => {
+      write(folder, 5);
+      const path = join(folder, 'trees.index');
+      const expected = await scan(join(folder, 'trees.jsonl'));
+      assert.equal(expected.length, 5);
+      assert.deepEqual(
+        [expected[0]?.reward, expected[0]?.branches, expected[0]?.refused, expected[0]?.question],
+        [0.5, 1, 0, 'What is the capital of Perú?'],
+      );
+      assert.deepEqual(await readOffsets(folder), expected);
+      const whole = readFileSync(path, 'utf8');
+      for (const text of [
+        whole.slice(0, whole.length / 2),
+        'x\n' + whole,
+        whole.replace('"offset":0', '"offset":1'),
+        '',
+      ]) {
+        writeFileSync(path, text);
+        assert.deepEqual(await readOffsets(folder), expected);
+      }
+      rmSync(path);
+      assert.deepEqual(await readOffsets(folder), expected);
+    }));
+
+  it('grow with the file, and forget what a replaced file no longer has', () =>
+    inFolder(async folder => {
+      write(folder, 2);
+      const before = await readOffsets(folder);
+      write(folder, 1);
+      assert.equal((await readOffsets(folder, before)).length, 3);
+      writeFileSync(join(folder, 'trees.jsonl'), '');
+      assert.deepEqual(await readOffsets(folder, before), []);
+    }));
+});
