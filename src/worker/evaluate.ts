@@ -1,0 +1,170 @@
+/** Measures a policy on tasks: sampled trajectories and a greedy one each. Knows nothing of training, journals or files. */
+import type { Config } from '../core/config.ts';
+import type { EvaluationSummary } from '../core/events.ts';
+import { below, streamKey, type StreamKey } from '../core/random.ts';
+import { judge } from '../core/reward.ts';
+import { responseText } from '../core/tree.ts';
+import type { Task, Tree } from '../core/types.ts';
+import { FailureError } from '../core/types.ts';
+import type { Policy } from './policy/policy.ts';
+import { growSamples, type RolloutTokenizer } from './rollout.ts';
+import type { ToolPool } from './tools/tool.ts';
+
+export interface Evaluation {
+  /** Engines with the same weights that share the tasks between them. */
+  policies: readonly Policy[];
+  tokenizer: RolloutTokenizer;
+  tools: ToolPool;
+  tasks: readonly Task[];
+  /** Sampled trajectories per task, at the rollout's temperature. */
+  samples: number;
+  greedy: boolean;
+  /** Rollout, tools and reward as in training, but for groups and branching. */
+  config: Config;
+  /** Names the evaluation. */
+  id: string;
+  /** Step of the weights. */
+  step: number;
+  /** What the tasks are called in the summary. */
+  dataset: string;
+  /** Told after each task. */
+  progress?(done: number, tasks: number): void;
+  signal?: AbortSignal;
+}
+
+/** How one trajectory of an evaluation ended. */
+export interface TrajectoryOutcome {
+  greedy: boolean;
+  correct: boolean;
+  reward: number;
+  /** What was read as the answer; absent where none was found. */
+  answer?: string;
+  calls: number;
+  reason: string;
+  text: string;
+}
+
+export interface TaskOutcome {
+  task: string;
+  question: string;
+  references: readonly string[];
+  ability: string;
+  trajectories: TrajectoryOutcome[];
+}
+
+export interface Evaluated {
+  summary: EvaluationSummary;
+  /** In the order of the tasks. */
+  outcomes: TaskOutcome[];
+}
+
+/** Tasks that one engine works on at a time, so that its batch stays full and its caches stay bounded. */
+const TASKS_IN_FLIGHT = 64;
+const RESAMPLES = 1000;
+
+export async function evaluate(evaluation: Evaluation): Promise<Evaluated> {
+  const started = performance.now();
+  const { policies, tasks, progress, signal } = evaluation;
+  const outcomes = new Array<TaskOutcome>(tasks.length);
+  let next = 0;
+  let done = 0;
+  const work = async (policy: Policy): Promise<void> => {
+    for (let index = next++; index < tasks.length; index = next++) {
+      if (signal?.aborted)
+        throw new FailureError({ where: 'policy', message: 'The evaluation was called off.' });
+      outcomes[index] = await attempt(evaluation, policy, index);
+      progress?.(++done, tasks.length);
+    }
+  };
+  await Promise.all(policies.flatMap(policy => Array.from({ length: TASKS_IN_FLIGHT }, () => work(policy))));
+  const seconds = (performance.now() - started) / 1000;
+  return { summary: summarize(evaluation, outcomes, seconds), outcomes };
+}
+
+/** All trajectories of one task, at the same time. */
+async function attempt(evaluation: Evaluation, policy: Policy, index: number): Promise<TaskOutcome> {
+  const task = evaluation.tasks[index]!;
+  const sampled = evaluation.samples > 0 ? [plain(evaluation, policy, index, false)] : [];
+  const greedy = evaluation.greedy ? [plain(evaluation, policy, index, true)] : [];
+  const trees = await Promise.all([...greedy, ...sampled]);
+  const trajectories = trees.flatMap((tree, i) =>
+    tree.paths.map((_, path) => outcomeOf(tree, path, i < greedy.length)),
+  );
+  const { id, references, ability } = task;
+  return { task: id, question: trees[0]?.task.question ?? '', references, ability, trajectories };
+}
+
+/** A tree without branching. Every evaluation of a run draws the same random numbers, so that weights are compared by pairs. */
+async function plain(
+  evaluation: Evaluation,
+  policy: Policy,
+  index: number,
+  isGreedy: boolean,
+): Promise<Tree> {
+  const { config, tokenizer, tools, step, samples } = evaluation;
+  const id = `evaluation.${isGreedy ? 'greedy' : 'sampled'}.${index}`;
+  const context = { policy, tokenizer, tools, config, step, index, id, tell: () => undefined };
+  const size = isGreedy
+    ? { samples: 1, temperature: 0 }
+    : { samples, temperature: config.rollout.temperature };
+  const { tree } = await growSamples(evaluation.tasks[index]!, context, size);
+  tree.paths.forEach((path, i) => (path.reward = judge(tree, i, config.reward)));
+  return tree;
+}
+
+function outcomeOf(tree: Tree, path: number, greedy: boolean): TrajectoryOutcome {
+  const { reward, calls } = tree.paths[path]!;
+  if (!reward) throw new Error(`Path ${path} of tree ${tree.id} has no reward.`);
+  const { correct, total, answer, reason } = reward;
+  const text = responseText(tree, path);
+  return { greedy, correct, reward: total, ...(answer !== undefined && { answer }), calls, reason, text };
+}
+
+function summarize(
+  evaluation: Evaluation,
+  outcomes: readonly TaskOutcome[],
+  seconds: number,
+): EvaluationSummary {
+  const { id, dataset, samples, config } = evaluation;
+  const sampled = outcomes.flatMap(({ trajectories }) => trajectories.filter(({ greedy }) => !greedy));
+  const greedy = outcomes.flatMap(({ trajectories }) => trajectories.filter(trajectory => trajectory.greedy));
+  // Where nothing was sampled, the greedy trajectories stand for both.
+  const measured = sampled.length > 0 ? sampled : greedy;
+  const perTask = outcomes.map(({ trajectories }) =>
+    accuracyOf(trajectories.filter(trajectory => trajectory.greedy === (sampled.length === 0))),
+  );
+  const abilities = new Set(outcomes.map(({ ability }) => ability));
+  const byAbility = Array.from(abilities, ability => [
+    ability,
+    mean(perTask.filter((_, task) => outcomes[task]!.ability === ability)),
+  ]);
+  return {
+    id,
+    dataset,
+    tasks: outcomes.length,
+    samples,
+    accuracy: mean(perTask),
+    interval: bootstrapInterval(perTask, streamKey(config.seed, 'bootstrap')),
+    ...(greedy.length > 0 && { greedyAccuracy: accuracyOf(greedy) }),
+    reward: mean(measured.map(({ reward }) => reward)),
+    toolCallsPerTrajectory: mean(measured.map(({ calls }) => calls)),
+    byAbility: Object.fromEntries(byAbility) as Record<string, number>,
+    seconds,
+  };
+}
+
+/** 95 % interval of the mean by the percentiles of its bootstrap distribution (Efron). */
+export function bootstrapInterval(values: readonly number[], key: StreamKey): [number, number] {
+  const means = Array.from({ length: RESAMPLES }, (_, resample) => {
+    let sum = 0;
+    for (let i = 0; i < values.length; i++)
+      sum += values[below(key, resample * values.length + i, values.length)]!;
+    return sum / values.length;
+  }).sort((a, b) => a - b);
+  return [means[Math.floor(0.025 * RESAMPLES)]!, means[Math.ceil(0.975 * RESAMPLES) - 1]!];
+}
+
+const accuracyOf = (trajectories: readonly TrajectoryOutcome[]): number =>
+  mean(trajectories.map(({ correct }) => (correct ? 1 : 0)));
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,0 +1,105 @@
+/** Evaluations beside the training: in an engine of their own, one after the other, never waited for before the end. */
+import type { Config } from '../core/config.ts';
+import type { Fact } from '../core/events.ts';
+import type { Task } from '../core/types.ts';
+import { toFailure } from '../protocol/channel.ts';
+import { evaluate, type Evaluated } from './evaluate.ts';
+import type { Policy } from './policy/policy.ts';
+import type { RolloutTokenizer } from './rollout.ts';
+import type { ToolPool } from './tools/tool.ts';
+
+export interface Evaluations {
+  /** Begins, or queues, the evaluation of the weights after a step; idle engines with the same weights may help. */
+  start(step: number, helpers?: readonly Policy[]): void;
+  /** Resolves when none is left; rejects where a result could not be told. */
+  settled(): Promise<void>;
+}
+
+export interface EvaluationSettings {
+  config: Config;
+  tokenizer: RolloutTokenizer;
+  /** Held-out tasks to use, all of them. */
+  tasks: readonly Task[];
+  /** Name of the data in summaries. */
+  dataset: string;
+  /** An engine for sampling only, opened on the weights after a step. */
+  openPolicy(step: number): Promise<Policy>;
+  /** Tools of its own, so that training never queues behind an evaluation. */
+  openTools(): Promise<ToolPool>;
+  tell(fact: Fact, step: number): void;
+  /** Keeps the outcomes of every task. */
+  write(evaluated: Evaluated): Promise<void>;
+  progress(step: number, done: number, tasks: number): void;
+  /** Calls off what runs and what is queued; they can be done after a resume. */
+  signal: AbortSignal;
+}
+
+export function makeEvaluations(settings: EvaluationSettings): Evaluations {
+  let last: Promise<void> = Promise.resolve();
+  return {
+    start(step, helpers = []) {
+      last = last.then(() => attempt(settings, step, helpers));
+      // Who waits for `settled` hears of a failure; until then it must not count as unhandled.
+      last.catch(() => undefined);
+    },
+    settled: () => last,
+  };
+}
+
+/** An evaluation that fails is told and costs the run nothing else; one that was called off says nothing. */
+async function attempt(
+  settings: EvaluationSettings,
+  step: number,
+  helpers: readonly Policy[],
+): Promise<void> {
+  const { signal, tell } = settings;
+  if (signal.aborted) return;
+  try {
+    const evaluated = await run(settings, step, helpers);
+    await settings.write(evaluated);
+    tell({ type: 'evaluated', summary: evaluated.summary }, step);
+  } catch (error) {
+    if (!signal.aborted) tell({ type: 'warned', failure: toFailure(error, 'policy') }, step);
+  }
+}
+
+async function run(
+  settings: EvaluationSettings,
+  step: number,
+  helpers: readonly Policy[],
+): Promise<Evaluated> {
+  const { config, tokenizer, tasks, dataset, signal } = settings;
+  const policy = await settings.openPolicy(step);
+  try {
+    const tools = await settings.openTools();
+    try {
+      const evaluation = evaluate({
+        policies: [policy, ...helpers],
+        tokenizer,
+        tools,
+        tasks,
+        samples: config.evaluation.samples,
+        greedy: config.evaluation.greedy,
+        config,
+        id: `step-${step}`,
+        step,
+        dataset,
+        progress: (done, all) => settings.progress(step, done, all),
+        signal,
+      });
+      return await Promise.race([evaluation, calledOff(signal)]);
+    } finally {
+      await tools.close();
+    }
+  } finally {
+    await policy.close();
+  }
+}
+
+/** Rejects when the signal is aborted, so that nobody waits for what an engine is still computing. */
+const calledOff = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const callOff = (): void => reject(new Error('The evaluation was called off.'));
+    if (signal.aborted) callOff();
+    signal.addEventListener('abort', callOff, { once: true });
+  });

@@ -1,0 +1,122 @@
+/** Draws trees and steps as text for a terminal. Knows nothing of files, colours or the width of a window. */
+import type { StepSummary } from '../core/events.ts';
+import type { Decision, Path, Segment, Tree } from '../core/types.ts';
+
+/** One tree with its segments, decisions, rewards and advantages; one string per line. */
+export function showTree(tree: Tree): string[] {
+  const references = tree.task.references.map(reference => JSON.stringify(reference)).join(' or ');
+  const head = [
+    `tree ${tree.id}   ${tree.paths.length} of ${tree.total} trajectories, ${tree.initial} from the prompt at first, rule ${tree.rule}`,
+    `task ${tree.task.id}${tree.task.ability ? ` (${tree.task.ability})` : ''}: ${oneLine(tree.task.question, 160)}`,
+    `expects ${references}`,
+  ];
+  return [...head, ...drawSegment(tree, 0, '', '')];
+}
+
+/**
+ * A segment and all below it. `first` begins the segment's own line, `rest` all lines after it. A chain without forks
+ * keeps its column, so that indentation counts forks and not turns.
+ */
+function drawSegment(tree: Tree, index: number, first: string, rest: string): string[] {
+  const children = tree.segments.flatMap((segment, i) => (segment.parent === index ? [i] : []));
+  const ends = tree.paths.flatMap((path, i) => (path.leaf === index ? [i] : []));
+  const lines = [`${first}● ${segmentLabel(tree, index)}`];
+  const stem = children.length > 0 ? '│' : ' ';
+  for (const decision of tree.decisions.filter(decision => decision.segment === index))
+    lines.push(`${rest}${stem}   ◇ ${decisionLabel(decision)}`);
+  for (const path of ends) lines.push(`${rest}${stem}   ■ ${pathLabel(tree, path)}`);
+  if (children.length === 1) return [...lines, ...drawSegment(tree, children[0]!, rest, rest)];
+  children.forEach((child, n) => {
+    const isLast = n === children.length - 1;
+    lines.push(
+      ...drawSegment(tree, child, `${rest}${isLast ? '└─' : '├─'}`, `${rest}${isLast ? '  ' : '│ '}`),
+    );
+  });
+  return lines;
+}
+
+function segmentLabel(tree: Tree, index: number): string {
+  const segment = tree.segments[index]!;
+  const hard = tree.credit?.hard[index];
+  const facts = [
+    `${index} ${segment.kind}`,
+    callLabel(segment),
+    `${segment.count} tokens`,
+    segment.entropy === undefined ? '' : `H ${segment.entropy.toFixed(3)}`,
+    hard === undefined || hard === null ? '' : `hard ${signed(hard)}`,
+    segment.stop === undefined ? '' : `ends by ${segment.stop}`,
+  ];
+  return `${facts.filter(fact => fact !== '').join('  ')}  ${oneLine(segment.text, 72)}`;
+}
+
+const callLabel = ({ call }: Segment): string =>
+  call === undefined
+    ? ''
+    : `${call.tool} ${call.outcome}${call.shared ? ', shared' : ''} ${Math.round(call.latencyMs)} ms`;
+
+/** The question's numbers and its answer, also where the answer was no. */
+export function decisionLabel(decision: Decision): string {
+  const { initialEntropy, entropy, entropyDelta, probability, draw, threshold, outcome } = decision;
+  const entropies = `H₀ ${initialEntropy.toFixed(3)}  Hₜ ${entropy.toFixed(3)}  ΔH ${signed(entropyDelta)}`;
+  const gate =
+    draw !== undefined
+      ? `drew ${short(draw)}`
+      : threshold !== undefined
+        ? `τ ${short(threshold)}`
+        : 'not drawn';
+  const answer = {
+    branch: `branched into path ${decision.child ?? '?'}`,
+    refuse: 'refused',
+    budget: `no budget (${decision.made} of ${decision.total} made)`,
+    length: 'no tokens left',
+  }[outcome];
+  return `path ${decision.path} asks: P ${short(probability)}, ${gate} → ${answer}   (${entropies})`;
+}
+
+function pathLabel(tree: Tree, index: number): string {
+  const path: Path = tree.paths[index]!;
+  const origin = path.from
+    ? `branch of path ${path.from.path} after segment ${path.from.segment}`
+    : path.origin;
+  const soft = tree.credit?.soft[index];
+  const reward = path.reward;
+  const parts = Object.entries(reward?.parts ?? {}).map(([name, value]) => `${name} ${signed(value)}`);
+  const judged = reward ? `reward ${signed(reward.total)} (${parts.join(', ')})  ` : '';
+  const credited = soft === undefined ? '' : `soft ${signed(soft)}  `;
+  const mark = reward ? (reward.correct ? '✓ ' : '✗ ') : '';
+  return `path ${index} (${origin})  ${mark}${judged}${credited}${oneLine(reward?.answer ?? '', 40)}  ${reward?.reason ?? ''}`.trimEnd();
+}
+
+/** Column heads and one row per step: the same table that a run prints while it trains. */
+export const STEP_HEADS =
+  'step     reward   right  entropy  after tool  taken  refused  calls      loss     grad  seconds';
+
+export function stepRow(step: number, steps: number, summary: StepSummary): string {
+  const { reward, accuracy, entropy, branches, toolCalls, loss, gradientNorm, seconds } = summary;
+  const cells: [string, number][] = [
+    [signed(reward.mean), 8],
+    [`${(100 * accuracy).toFixed(1)}%`, 8],
+    [entropy.all.toFixed(3), 9],
+    [measured(entropy.afterTool, 3), 12],
+    [String(branches.taken), 7],
+    [String(branches.refused), 9],
+    [String(toolCalls.total), 7],
+    [measured(loss, 5), 10],
+    [measured(gradientNorm, 3), 9],
+    [seconds.total.toFixed(1), 9],
+  ];
+  return `${step}/${steps}`.padEnd(7) + cells.map(([text, width]) => text.padStart(width)).join('');
+}
+
+const measured = (value: number | undefined, digits: number): string =>
+  value === undefined ? '–' : value.toFixed(digits);
+const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
+/** Probabilities as people write them: .46. */
+const short = (value: number): string => value.toFixed(2).replace(/^0/, '');
+
+/** Text on one line in quotes, cut with an ellipsis; nothing for nothing. */
+export function oneLine(text: string, length: number): string {
+  if (text === '') return '';
+  const characters = Array.from(text);
+  return JSON.stringify(characters.length <= length ? text : characters.slice(0, length - 1).join('') + '…');
+}

@@ -1,0 +1,81 @@
+/** What a worker says about itself and what it was asked to do. Knows nothing of sockets, engines or files. */
+import type { Event } from '../core/events.ts';
+import type { WorkerStatus, WorkerVerbs } from '../protocol/verbs.ts';
+import { PROTOCOL } from '../protocol/verbs.ts';
+
+/** Requests take effect between steps: the loop looks at `asked`, a view only ever sees the facts that follow. */
+export interface Control {
+  readonly verbs: WorkerVerbs;
+  readonly status: Readonly<WorkerStatus>;
+  readonly asked: 'go' | 'pause' | 'stop';
+  /** Aborted when a stop was asked for: what can be done again after a resume need not be finished. */
+  readonly stopping: AbortSignal;
+  /** Says in a few words what is done now. */
+  phase(words: string): void;
+  /** Told by who does the work, when a request took effect. */
+  settle(state: 'running' | 'paused' | 'ended'): void;
+  /** Keeps step and phase in agreement with what was told. */
+  observe(event: Event): void;
+  /** Resolves when a pause was lifted, with what lifted it. */
+  released(): Promise<'go' | 'stop'>;
+}
+
+export function makeControl(run: string, steps: number): Control {
+  const status: WorkerStatus = {
+    protocol: PROTOCOL,
+    pid: process.pid,
+    run,
+    state: 'starting',
+    step: 0,
+    steps,
+    phase: 'opening',
+  };
+  let asked: Control['asked'] = 'go';
+  let release = (_: 'go' | 'stop'): void => undefined;
+  const stopping = new AbortController();
+  const ask = (what: Control['asked'], state: WorkerStatus['state']): void => {
+    if (status.state === 'ended' || asked === 'stop') return;
+    asked = what;
+    status.state = state;
+    if (what === 'stop') stopping.abort();
+    if (what !== 'pause') release(what);
+  };
+  return {
+    status,
+    get asked() {
+      return asked;
+    },
+    stopping: stopping.signal,
+    verbs: {
+      status: () => ({ ...status }),
+      pause: () => {
+        if (asked === 'go') ask('pause', 'pausing');
+      },
+      resume: () => {
+        if (asked === 'pause') ask('go', 'running');
+      },
+      stop: () => ask('stop', 'stopping'),
+    },
+    phase: words => void (status.phase = words),
+    settle(state) {
+      if (state === 'ended' || asked === (state === 'paused' ? 'pause' : 'go')) status.state = state;
+    },
+    observe(event) {
+      status.step = Math.max(status.step, event.step);
+      status.phase = phaseAfter(event, status.phase);
+    },
+    released: () =>
+      new Promise(resolve => {
+        if (asked !== 'pause') resolve(asked);
+        else release = resolve;
+      }),
+  };
+}
+
+/** Facts that change what a worker is doing; all others leave the phase alone. */
+function phaseAfter(event: Event, phase: string): string {
+  if (event.type === 'step-started') return `sampling ${event.tasks.length} tasks`;
+  if (event.type === 'paused') return 'paused';
+  if (event.type === 'run-ended') return event.outcome;
+  return phase;
+}

@@ -1,0 +1,136 @@
+/**
+ * The training loop, to be read first: take → grow → judge → credit → collate and learn → tell, once per step. Knows nothing
+ * of how a policy computes, where files lie, who watches, or how a run begins and ends.
+ */
+import { credit } from '../core/advantage.ts';
+import type { Config } from '../core/config.ts';
+import type { EventOf, Fact } from '../core/events.ts';
+import { judge } from '../core/reward.ts';
+import { summarize } from '../core/summary.ts';
+import type { Grown } from '../core/tree.ts';
+import type { Failure, Task } from '../core/types.ts';
+import { FailureError } from '../core/types.ts';
+import { toFailure } from '../protocol/channel.ts';
+import { elapsed } from '../run/clock.ts';
+import { takeTasks, type Dataset } from './dataset.ts';
+import type { Evaluations } from './evaluations.ts';
+import { learn, trainsForced, type Learners } from './learn.ts';
+import { grow, type RolloutTokenizer } from './rollout.ts';
+import type { Control } from './status.ts';
+import type { ToolPool } from './tools/tool.ts';
+
+/** What the loop works with; all of it is opened before and closed after. */
+export interface Training extends Learners {
+  config: Config;
+  dataset: Dataset;
+  tokenizer: RolloutTokenizer;
+  tools: ToolPool;
+  evaluations: Evaluations;
+  control: Control;
+  /** Appends a fact to the journal. */
+  tell(fact: Fact, step: number): void;
+  /** Writes a tree with its columns and says where they lie. */
+  write(grown: Grown): Pick<EventOf<'tree-finished'>, 'span' | 'tokens'>;
+  /** Saves weights and optimiser after a step, once; returns the checkpoint's name. */
+  save(step: number): Promise<string>;
+}
+
+/** Does the steps after `done`. Requests to pause or stop take effect between steps, with a checkpoint saved. */
+export async function train(run: Training, done: number): Promise<'finished' | 'stopped'> {
+  const { config, control, evaluations } = run;
+  const { checkpoint, evaluation, steps } = config;
+  for (let step = done + 1; step <= steps && (await mayGoOn(run, step - 1)); step++) {
+    await takeStep(run, step);
+    const isMeasured = isDue(evaluation.every, step) && step < steps;
+    if (isDue(checkpoint.every, step) || isMeasured || step === steps) await run.save(step);
+    if (isMeasured) evaluations.start(step);
+  }
+  if (control.asked !== 'stop' && evaluation.after) evaluations.start(steps, [run.policy]);
+  control.phase('evaluating');
+  await evaluations.settled();
+  return control.asked === 'stop' ? 'stopped' : 'finished';
+}
+
+/** One step of the algorithm. */
+async function takeStep(run: Training, step: number): Promise<void> {
+  const { config, control, tell } = run;
+  const started = elapsed();
+
+  const tasks = takeTasks(run.dataset, config, step);
+  tell({ type: 'step-started', tasks: tasks.map(({ id }) => id) }, step);
+
+  const grown = await growAll(run, step, tasks);
+  const rolledOut = elapsed();
+
+  for (const { tree } of grown) {
+    tree.paths.forEach((path, index) => (path.reward = judge(tree, index, config.reward)));
+    const { credit: used, scale } = config.algorithm;
+    tree.credit = credit(tree, { credit: used, scale, trainForced: trainsForced(config.rollout) });
+  }
+
+  control.phase('training');
+  const { updates, ...learned } = await learn(run, grown, config, step);
+  if (learned.skippedUpdates > 0) tell({ type: 'warned', failure: notFinite(learned.skippedUpdates) }, step);
+  if (updates === 0) await run.policy.forget(`${step}.`);
+
+  for (const one of grown) tell(treeFinished(one, run.write(one)), step);
+  const seconds = {
+    total: (elapsed() - started) / 1000,
+    rollout: (rolledOut - started) / 1000,
+    learn: (elapsed() - rolledOut) / 1000,
+  };
+  tell({ type: 'step-finished', summary: summarize(grown, learned, seconds) }, step);
+}
+
+/** All trees of a step at the same time. A tree that fails is told and left out; a step without trees ends the run. */
+async function growAll(run: Training, step: number, tasks: readonly Task[]): Promise<Grown[]> {
+  const failures: Failure[] = [];
+  const attempt = async (task: Task, index: number): Promise<Grown[]> => {
+    try {
+      return [await grow(task, { ...run, step, index, tell: fact => run.tell(fact, step) })];
+    } catch (error) {
+      const failure = toFailure(error, 'policy');
+      failures.push(failure);
+      run.tell({ type: 'tree-failed', tree: `${step}.${index}`, failure }, step);
+      return [];
+    }
+  };
+  const grown = (await Promise.all(tasks.map(attempt))).flat();
+  const [first] = failures;
+  if (grown.length === 0 && first)
+    throw new FailureError({
+      ...first,
+      message: `Every tree of step ${step} failed; the first: ${first.message}`,
+    });
+  return grown;
+}
+
+/** Pauses where that was asked for. False where the run shall end after `step`. */
+async function mayGoOn(run: Training, step: number): Promise<boolean> {
+  const { control, tell } = run;
+  if (control.asked === 'go') return true;
+  const from = step > 0 ? await run.save(step) : 'the start';
+  if (control.asked === 'stop') return false;
+  control.settle('paused');
+  tell({ type: 'paused', reason: 'asked to pause' }, step);
+  const goesOn = (await control.released()) === 'go';
+  if (goesOn) tell({ type: 'resumed', from }, step);
+  return goesOn;
+}
+
+const treeFinished = ({ tree }: Grown, places: Pick<EventOf<'tree-finished'>, 'span' | 'tokens'>): Fact => ({
+  type: 'tree-finished',
+  tree: tree.id,
+  task: tree.task.id,
+  paths: tree.paths.length,
+  rewards: tree.paths.map(({ reward }) => reward?.total ?? NaN),
+  ...places,
+});
+
+const notFinite = (updates: number): Failure => ({
+  where: 'policy',
+  message: `The gradient was not finite, so ${updates === 1 ? 'an update was' : `${updates} updates were`} skipped.`,
+  fix: 'If it happens again, lower optimizer.learningRate.',
+});
+
+const isDue = (every: number, step: number): boolean => every > 0 && step % every === 0;

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { defaults, type Config } from '../../src/core/config.ts';
+import type { Event, Fact } from '../../src/core/events.ts';
+import { fold } from '../../src/core/fold.ts';
+import type { Grown } from '../../src/core/tree.ts';
+import type { Policy } from '../../src/worker/policy/policy.ts';
+import { makeControl } from '../../src/worker/status.ts';
+import { train, type Training } from '../../src/worker/train.ts';
+import { scriptedPolicy } from '../fakes/scriptedPolicy.ts';
+import { sums, sumsScript, sumsTools, tinyTokenizer } from '../fakes/tinyWorld.ts';
+
+const config = (change: (config: Config) => void = () => undefined): Config => {
+  const made = defaults('arpo');
+  made.steps = 3;
+  Object.assign(made.rollout, { tasksPerStep: 4, groupSize: 6, initialRollouts: 3, maxResponseTokens: 400 });
+  made.checkpoint.every = 100;
+  made.algorithm.updatesPerStep = 1;
+  Object.assign(made.evaluation, { before: false, after: false, every: 0 });
+  change(made);
+  return made;
+};
+
+/** The loop over fakes, with everything it told and wrote. */
+function loop(settings: Config, policy: Policy = scriptedPolicy(sumsScript), toolDelayMs = 0) {
+  const events: Event[] = [];
+  const written: Grown[] = [];
+  const saved: number[] = [];
+  const evaluated: number[] = [];
+  const control = makeControl('loop', settings.steps);
+  const run: Training = {
+    config: settings,
+    policy,
+    dataset: { name: 'sums', tasks: sums(40), warnings: [] },
+    tokenizer: tinyTokenizer,
+    tools: sumsTools(toolDelayMs),
+    evaluations: { start: step => void evaluated.push(step), settled: () => Promise.resolve() },
+    control,
+    tell(fact: Fact, step: number) {
+      events.push({ seq: events.length, at: '2026-01-01T00:00:00.000Z', step, ...fact });
+    },
+    write(grown) {
+      written.push(grown);
+      return { span: { offset: 0, length: 1 }, tokens: { offset: 0, count: grown.columns.ids.length } };
+    },
+    save(step) {
+      if (saved.at(-1) !== step) saved.push(step);
+      return Promise.resolve(`step-${step}`);
+    },
+  };
+  return { run, control, events, written, saved, evaluated };
+}
+
+const typesOf = (events: readonly Event[]): string[] =>
+  events
+    .map(({ type }) => type)
+    .filter(type => !['segment-grown', 'tool-answered', 'branch-decided'].includes(type));
+
+describe('train', () => {
+  it('tells each step’s facts in the order of the algorithm', async () => {
+    const { run, events, saved } = loop(config());
+    assert.equal(await train(run, 0), 'finished');
+    const step = ['step-started', ...Array<string>(4).fill('tree-finished'), 'step-finished'];
+    assert.deepEqual(typesOf(events), [...step, ...step, ...step]);
+    assert.deepEqual(saved, [3]);
+    assert.equal(fold(events).summaries.length, 3);
+  });
+
+  it('grows the same trees whatever the timing of the tools', async () => {
+    const runs = await Promise.all(
+      [0, 3, 3].map(async delay => {
+        const made = loop(config(), undefined, delay);
+        await train(made.run, 0);
+        return made;
+      }),
+    );
+    const [first, ...others] = runs.map(({ written }) => written);
+    for (const other of others) assert.deepEqual(other, first);
+    assert.ok(first!.some(({ tree }) => tree.decisions.some(({ outcome }) => outcome === 'branch')));
+  });
+
+  it('leaves a tree that fails out of the batch and tells why', async () => {
+    const breaking = scriptedPolicy((said, request) => {
+      if (request.key.startsWith('2.1/')) throw new Error('The sampler ran dry.');
+      return sumsScript(said, request);
+    });
+    const { run, events, written } = loop(config(), breaking);
+    assert.equal(await train(run, 0), 'finished');
+    assert.deepEqual(
+      events.flatMap(event => (event.type === 'tree-failed' ? [[event.tree, event.failure.message]] : [])),
+      [['2.1', 'The sampler ran dry.']],
+    );
+    assert.deepEqual(
+      written.filter(({ tree }) => tree.step === 2).map(({ tree }) => tree.id),
+      ['2.0', '2.2', '2.3'],
+    );
+    assert.deepEqual(
+      fold(events).summaries.map(({ summary }) => summary.tasks),
+      [4, 3, 4],
+    );
+  });
+
+  it('ends where every tree of a step fails, with the first failure', async () => {
+    const broken = scriptedPolicy(() => Promise.reject(new Error('The engine is gone.')));
+    const { run } = loop(config(), broken);
+    await assert.rejects(train(run, 0), /Every tree of step 1 failed; the first: The engine is gone/);
+  });
+
+  it('pauses between steps with a checkpoint, goes on, and stops with a checkpoint', async () => {
+    const { run, control, events, saved } = loop(config());
+    const { tell } = run;
+    run.tell = (fact, step) => {
+      tell(fact, step);
+      if (fact.type === 'step-started' && step === 1) control.verbs.pause();
+      if (fact.type === 'paused') setTimeout(() => control.verbs.resume());
+      if (fact.type === 'step-started' && step === 2) control.verbs.stop();
+    };
+    assert.equal(await train(run, 0), 'stopped');
+    assert.deepEqual(saved, [1, 2]);
+    assert.deepEqual(
+      typesOf(events).filter(type => type !== 'tree-finished'),
+      ['step-started', 'step-finished', 'paused', 'resumed', 'step-started', 'step-finished'],
+    );
+    assert.equal(control.status.state, 'stopping');
+  });
+
+  it('scores before the first update only where a step has several', async () => {
+    const once = scriptedPolicy(sumsScript);
+    await train(
+      loop(
+        config(settings => void (settings.steps = 1)),
+        once,
+      ).run,
+      0,
+    );
+    assert.deepEqual(once.asked.filter(isLearning), ['accumulate', 'step']);
+    const twice = scriptedPolicy(sumsScript);
+    const settings = config(settings => void (settings.steps = 1));
+    settings.algorithm.updatesPerStep = 2;
+    await train(loop(settings, twice).run, 0);
+    assert.deepEqual(twice.asked.filter(isLearning), ['score', 'accumulate', 'step', 'accumulate', 'step']);
+  });
+
+  it('skips an update whose gradient is not finite and warns', async () => {
+    const policy = scriptedPolicy(sumsScript);
+    policy.step = () => Promise.resolve({ gradientNorm: Infinity, applied: false });
+    const { run, events } = loop(
+      config(settings => void (settings.steps = 1)),
+      policy,
+    );
+    await train(run, 0);
+    const state = fold(events);
+    assert.equal(state.summaries[0]!.summary.skippedUpdates, 1);
+    assert.match(state.warnings[0]!.failure.message, /gradient was not finite/);
+  });
+
+  it('starts the evaluations that fall due, and the last one at the end', async () => {
+    const settings = config(({ evaluation }) => Object.assign(evaluation, { every: 1, after: true }));
+    const { run, evaluated, saved } = loop(settings);
+    await train(run, 0);
+    assert.deepEqual(evaluated, [1, 2, 3]);
+    assert.deepEqual(saved, [1, 2, 3]);
+  });
+
+  it('writes the trainer’s log-probabilities of every tree that taught something', async () => {
+    const { run, written } = loop(config());
+    await train(run, 0);
+    for (const { tree, columns } of written) {
+      const isFlat = tree.credit!.soft.every(advantage => advantage === 0);
+      const scored = columns.trainerLogProbs.filter(value => !Number.isNaN(value)).length;
+      assert.equal(scored, isFlat ? 0 : columns.ids.length - 1, tree.id);
+    }
+  });
+});
+
+const isLearning = (asked: string): boolean => ['score', 'accumulate', 'step'].includes(asked);
