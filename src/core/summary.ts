@@ -133,11 +133,12 @@ function callNumbers(segments: readonly Segment[]): StepSummary['toolCalls'] {
 }
 
 function groupNumbers(trees: readonly Tree[]): StepSummary['groups'] {
-  const kinds = trees.map(tree => {
-    const right = tree.paths.filter(({ reward }) => reward?.correct).length;
-    return right === tree.paths.length ? 'allRight' : right > 0 ? 'mixed' : 'allWrong';
-  });
-  return { allRight: 0, mixed: 0, allWrong: 0, ...countBy(kinds) };
+  const groups = { allRight: 0, mixed: 0, allWrong: 0 };
+  for (const { paths } of trees) {
+    const right = paths.filter(({ reward }) => reward?.correct).length;
+    groups[right === paths.length ? 'allRight' : right > 0 ? 'mixed' : 'allWrong']++;
+  }
+  return groups;
 }
 
 function tokenNumbers(trees: readonly Tree[]): Omit<StepSummary['tokens'], 'trained'> {

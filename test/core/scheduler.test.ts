@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import * as scheduler from '../../src/core/scheduler.ts';
+import type { Growth, GrowthRules, Turn } from '../../src/core/scheduler.ts';
+import { goldenRows } from '../golden/read.ts';
+
+type End = 'call' | 'answer' | 'length';
+type Scripted = [entropy: number, end: End, tokens?: number];
+
+interface Row {
+  id: string;
+  initial: number;
+  total: number;
+  callLimit: number;
+  turns: Scripted[][];
+  draws: number[];
+  parents: (number | null)[];
+  calls: number[];
+  drawsUsed: number;
+  turnRounds: number;
+  forcedTokens?: number;
+}
+
+const rules = (changes: Partial<GrowthRules>): GrowthRules => ({
+  rule: 'paper',
+  gate: 'bernoulli',
+  branchProbability: 0.5,
+  entropyWeight: 0.2,
+  threshold: 0.5,
+  initial: 2,
+  total: 4,
+  beamSize: 2,
+  window: 20,
+  callLimit: 3,
+  maxResponseTokens: 1000,
+  maxTurnTokens: 0,
+  ...changes,
+});
+
+interface Played {
+  growth: Growth;
+  drawsUsed: number;
+  /** The phases that had something to do, in order. */
+  phases: string[];
+}
+
+/** Grows a tree of which slot n says turns[n] one after the other, and draws[0], draws[1], … are drawn. */
+function play(
+  given: GrowthRules,
+  turns: readonly Scripted[][],
+  draws: readonly number[],
+  resultTokens = 4,
+): Played {
+  let growth = scheduler.plant(given, { tokens: 3, text: 'prompt' });
+  const said = new Map<number, number>();
+  const phases: string[] = [];
+  let drawsUsed = 0;
+  const draw = () => draws[drawsUsed++] ?? assert.fail('more numbers were drawn than scripted');
+  const scripted = (path: number): Scripted =>
+    turns[path]?.[said.get(path) ?? 0] ?? assert.fail(`path ${path} has no turn`);
+  for (let plan = scheduler.plan(growth); plan.phase !== 'done'; plan = scheduler.plan(growth)) {
+    phases.push(plan.phase);
+    if (plan.phase === 'preview') {
+      const windows = plan.samples.map(({ path, maxTokens }) => {
+        const [entropy, , tokens = 30] = scripted(path);
+        return { path, window: { entropy, tokens: Math.min(tokens, maxTokens) } };
+      });
+      growth = scheduler.apply(growth, { phase: 'preview', windows }, draw);
+    } else if (plan.phase === 'turn') {
+      const done = plan.samples.map(({ path, maxTokens }): Turn => {
+        const [entropy, end, tokens = 30] = scripted(path);
+        said.set(path, (said.get(path) ?? 0) + 1);
+        const isCut = tokens > maxTokens;
+        const count = Math.min(tokens, maxTokens);
+        const window = { entropy, tokens: Math.min(given.window, count) };
+        const call = { type: 'call', tool: 'search', argument: 'q' } as const;
+        return {
+          path,
+          tokens: count,
+          text: '',
+          window,
+          end: isCut ? { type: 'length' } : end === 'call' ? call : { type: end },
+        };
+      });
+      growth = scheduler.apply(growth, { phase: 'turn', turns: done.reverse() }, draw);
+    } else {
+      const answers = plan.calls.map(({ path, tool, argument, room }) => ({
+        path,
+        tokens: Math.min(room, resultTokens),
+        text: '',
+        call: { tool, argument, outcome: 'ok', latencyMs: 1, shared: false } as const,
+      }));
+      growth = scheduler.apply(growth, { phase: 'call', answers: answers.reverse() }, draw);
+    }
+  }
+  return { growth, drawsUsed, phases };
+}
+
+const outcomes = ({ growth }: Played) => growth.decisions.map(({ path, outcome }) => `${path} ${outcome}`);
+const stops = ({ growth }: Played) => growth.tips.map(({ stop }) => stop);
+
+describe('scheduler', () => {
+  for (const row of goldenRows<Row>('scheduler'))
+    it(`grows ${row.id} as the released code does`, () => {
+      const { initial, total, callLimit } = row;
+      const played = play(rules({ rule: 'upstream', initial, total, callLimit }), row.turns, row.draws);
+      const paths = scheduler.pathsOf(played.growth);
+      assert.deepEqual(
+        paths.map(({ from }) => from?.path ?? null),
+        row.parents,
+      );
+      assert.deepEqual(
+        paths.map(({ calls }) => calls),
+        row.calls,
+      );
+      assert.equal(played.drawsUsed, row.drawsUsed);
+      assert.equal(played.phases.filter(phase => phase === 'turn').length, row.turnRounds);
+      const forced = played.growth.segments.filter(({ kind }) => kind === 'forced');
+      assert.equal(
+        forced.reduce((sum, { count }) => sum + count, 0),
+        row.forcedTokens ?? 0,
+      );
+    });
+
+  it('asks upstream with the entropy from before the result, and records the two refusals of T1', () => {
+    const [row] = goldenRows<Row>('scheduler');
+    const { growth } = play(rules({ rule: 'upstream' }), row!.turns, row!.draws);
+    const asked = growth.decisions.map(({ path, round, entropyDelta, draw, outcome }) => [
+      path,
+      round,
+      entropyDelta,
+      draw,
+      outcome,
+    ]);
+    assert.deepEqual(asked, [
+      [0, 0, 0, 0.6, 'refuse'],
+      [1, 0, 0, 0.3, 'branch'],
+      [1, 1, 0, 0.51, 'refuse'],
+      [2, 1, 0, 0.45, 'branch'],
+    ]);
+  });
+
+  it('previews after a result under rule paper, against the first turn of the trajectory', () => {
+    const turns: Scripted[][] = [
+      [
+        [0.4, 'call'],
+        [0.9, 'call'],
+        [0.1, 'answer'],
+      ],
+      [[0.6, 'answer']],
+      [
+        [2, 'call'],
+        [0.7, 'answer'],
+      ],
+      [[0.5, 'answer']],
+    ];
+    // The child is not asked again where it was made; the parent and the child are asked after their second results.
+    const played = play(rules({}), turns, [0.6, 0.9, 0.9]);
+    assert.deepEqual(outcomes(played), ['0 branch', '0 refuse', '2 refuse']);
+    const [first, second, third] = played.growth.decisions;
+    assert.deepEqual([first!.initialEntropy, first!.entropy, first!.windowTokens], [0.4, 0.9, 20]);
+    assert.deepEqual([second!.initialEntropy, second!.entropy], [0.4, 0.1]);
+    assert.deepEqual([third!.initialEntropy, third!.entropy], [0.4, 0.7], 'the child inherits its baseline');
+    const paths = scheduler.pathsOf(played.growth);
+    assert.deepEqual(paths[2]!.from, { path: 0, segment: first!.segment });
+    assert.equal(played.growth.segments[first!.segment]!.kind, 'tool');
+    assert.deepEqual(
+      paths.map(({ origin }) => origin),
+      ['initial', 'initial', 'branch', 'fill'],
+    );
+    assert.deepEqual(played.phases, ['turn', 'call', 'preview', 'turn', 'call', 'preview', 'turn', 'turn']);
+  });
+
+  it('fills all that is missing at once under rule paper', () => {
+    const played = play(
+      rules({ initial: 1, total: 5 }),
+      Array.from({ length: 5 }, () => [[0.4, 'answer']]),
+      [],
+    );
+    assert.deepEqual(played.phases, ['turn', 'turn']);
+    assert.deepEqual(
+      played.growth.tips.map(({ origin }) => origin),
+      ['initial', 'fill', 'fill', 'fill', 'fill'],
+    );
+  });
+
+  it('records a question for which no trajectory is left, without a preview', () => {
+    const turns: Scripted[][] = [
+      [
+        [0.4, 'call'],
+        [0.5, 'call'],
+        [0.8, 'answer'],
+      ],
+      [
+        [0.5, 'call'],
+        [0.6, 'answer'],
+      ],
+    ];
+    const played = play(rules({ initial: 1, total: 2 }), turns, [0.1]);
+    assert.deepEqual(outcomes(played), ['0 branch', '0 budget', '1 budget']);
+    assert.deepEqual(played.phases, ['turn', 'call', 'preview', 'turn', 'call', 'turn']);
+    const [, spent] = played.growth.decisions;
+    assert.equal(spent!.entropy, 0.8);
+    assert.equal('draw' in spent!, false);
+  });
+
+  it('asks nothing where all trajectories start from the prompt (GRPO)', () => {
+    for (const rule of ['paper', 'upstream'] as const) {
+      const played = play(
+        rules({ rule, initial: 2, total: 2 }),
+        [
+          [
+            [0.4, 'call'],
+            [0.9, 'answer'],
+          ],
+          [[0.5, 'answer']],
+        ],
+        [],
+      );
+      assert.deepEqual(played.growth.decisions, []);
+      assert.deepEqual(played.phases, ['turn', 'call', 'turn']);
+    }
+  });
+
+  it('makes up to beamSize − 1 children of one question, one decision each', () => {
+    const turns: Scripted[][] = [
+      [
+        [0.4, 'call'],
+        [0.5, 'answer'],
+      ],
+      [[0.5, 'answer']],
+      [[0.5, 'answer']],
+      [[0.5, 'answer']],
+    ];
+    const played = play(rules({ initial: 1, total: 4, beamSize: 4 }), turns, [0.1, 0.9, 0.2]);
+    assert.deepEqual(outcomes(played), ['0 branch', '0 refuse', '0 branch']);
+    assert.deepEqual(
+      played.growth.tips.map(({ key }) => key),
+      ['0', '0/1.0', '0/1.2', '3'],
+    );
+  });
+
+  it('ends a path where its response tokens end, and cuts what does not fit', () => {
+    const response = (played: Played) => played.growth.tips.map(tip => tip.response);
+    const plain = { initial: 1, total: 1 };
+    const long = play(rules({ ...plain, maxResponseTokens: 50 }), [[[0.4, 'answer', 80]]], []);
+    assert.deepEqual([stops(long), response(long)], [['length'], [50]]);
+    const cut = play(rules({ ...plain, maxResponseTokens: 33 }), [[[0.4, 'call', 30]]], []);
+    assert.deepEqual([stops(cut), response(cut), cut.growth.segments.at(-1)!.count], [['length'], [33], 3]);
+    const full = play(rules({ ...plain, maxResponseTokens: 30 }), [[[0.4, 'call', 30]]], []);
+    assert.deepEqual(
+      [stops(full), full.phases],
+      [['length'], ['turn']],
+      'no tool is called for a result without room',
+    );
+    const turn = play(rules({ ...plain, maxTurnTokens: 20 }), [[[0.4, 'answer', 21]]], []);
+    assert.deepEqual([stops(turn), response(turn)], [['turn-length'], [20]]);
+  });
+
+  it('refuses reports of another phase and results that do not fit', () => {
+    const growth = scheduler.plant(rules({}), { tokens: 1, text: '' });
+    assert.throws(
+      () => scheduler.apply(growth, { phase: 'call', answers: [] }, () => 0),
+      /waits for its turn phase/,
+    );
+  });
+});
