@@ -6,6 +6,7 @@ export const CATEGORY = 'Branchpoint';
 export const COMMANDS = {
   newConfiguration: { title: 'New Run Configuration', icon: 'new-file' },
   openSample: { title: 'Open Sample', icon: 'beaker' },
+  openSampleIn: { title: 'Open Sample in Folder…', icon: 'folder-opened' },
   launchRun: { title: 'Launch Run', icon: 'play' },
   pauseRun: { title: 'Pause Run', icon: 'debug-pause' },
   resumeRun: { title: 'Resume Run', icon: 'debug-continue' },
@@ -34,3 +35,6 @@ export type ViewKind = keyof typeof PANELS;
 
 export const TRAJECTORY = 'branchpoint-trajectory';
 export const CONFIG_SUFFIX = '.branchpoint.json';
+
+/** Ends the name of a trajectory's document. */
+export const TRAJECTORY_SUFFIX = '.trajectory';

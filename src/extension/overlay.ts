@@ -1,7 +1,7 @@
 /** Which tint a token gets under an overlay, and what a token's numbers are called. Knows nothing of VS Code or colours. */
 import type { TokenColumns, Tree } from '../core/types.ts';
-import type { TrajectoryText } from './trajectoryText.ts';
-import { isTrained, signed } from './trajectoryText.ts';
+import type { SegmentPlace, TrajectoryText } from './trajectoryText.ts';
+import { counted, isTrained, latency, signed } from './trajectoryText.ts';
 
 export const OVERLAYS = ['entropy', 'advantage', 'mask', 'none'] as const;
 export type Overlay = (typeof OVERLAYS)[number];
@@ -121,6 +121,36 @@ export function mostUncertain({ columns, layout }: Trajectory, limit: number): n
     .sort((a, b) => entropyAt(b) - entropyAt(a))
     .slice(0, limit);
 }
+
+/** One line about a segment: what its text does not say itself. */
+export function segmentLens(trajectory: Trajectory, place: SegmentPlace, choice: CreditChoice): string {
+  const { tree, path, columns, layout } = trajectory;
+  const segment = tree.segments[place.segment]!;
+  const indices = layout.tokens.subarray(place.from, place.to);
+  if (segment.call !== undefined)
+    return `${segment.call.tool} ${segment.call.outcome} · ${latency(segment)} · ${counted(segment.count, 'token')}`;
+  const parts = [counted(segment.count, 'token')];
+  if (segment.kind === 'model') parts.unshift(`turn ${segment.turn + 1}`);
+  const entropies = measured(indices, columns.entropies);
+  if (entropies.length > 0)
+    parts.push(`H mean ${mean(entropies).toFixed(2)}, highest ${Math.max(...entropies).toFixed(2)}`);
+  const gaps = measured(
+    indices,
+    columns.trainerLogProbs.map((trainer, i) => Math.abs(trainer - columns.samplerLogProbs[i]!)),
+  );
+  if (gaps.length > 0) parts.push(`|Δ log p| ${mean(gaps).toExponential(1)}`);
+  if (isTrained(tree, place.segment))
+    parts.push(
+      `A ${signed(advantageOf(tree, path, place.segment, choice))} (${choice === 'used' ? (tree.credit?.used ?? 'none') : choice})`,
+    );
+  return parts.join(' · ');
+}
+
+const measured = (indices: Int32Array, column: Float32Array): number[] =>
+  Array.from(indices, index => column[index]!).filter(value => !Number.isNaN(value));
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Name and value of everything that was measured for a token. */
 export function tokenFacts(

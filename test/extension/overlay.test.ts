@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Trajectory } from '../../src/extension/overlay.ts';
-import { mostUncertain, tintedRuns, tokenFacts, untrainedRanges } from '../../src/extension/overlay.ts';
+import {
+  mostUncertain,
+  segmentLens,
+  tintedRuns,
+  tokenFacts,
+  untrainedRanges,
+} from '../../src/extension/overlay.ts';
 import { layOut } from '../../src/extension/trajectoryText.ts';
 import { bytePieces, smallTree } from './fixture.ts';
 
@@ -82,6 +88,19 @@ describe('overlay', () => {
     assert.deepEqual(
       top.map(token => trajectory.columns.entropies[trajectory.layout.tokens[token]!]),
       [2, 2, 2],
+    );
+  });
+
+  it('says of a segment what its text does not: latency, entropies, mismatch, advantage', () => {
+    const trajectory = small(1);
+    assert.deepEqual(
+      trajectory.layout.segments.map(place => segmentLens(trajectory, place, 'used')),
+      [
+        '14 tokens',
+        'turn 1 · 48 tokens · H mean 0.99, highest 2.00 · |Δ log p| 2.5e-1 · A +0.00 (hard)',
+        'search ok · 412 ms · 23 tokens',
+        'turn 2 · 13 tokens · H mean 1.00, highest 2.00 · |Δ log p| 2.5e-1 · A −1.00 (hard)',
+      ],
     );
   });
 

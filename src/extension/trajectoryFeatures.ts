@@ -1,0 +1,75 @@
+/** Folding, lenses and hovers of trajectory documents. Knows nothing of how a document is laid out or tinted. */
+import * as vscode from 'vscode';
+import { pieceOf } from '../core/pieces.ts';
+import { commandId, TRAJECTORY } from './names.ts';
+import { segmentLens, tokenFacts } from './overlay.ts';
+import { setting } from './settings.ts';
+import type { Target } from './target.ts';
+import type { OpenTrajectory, Trajectories } from './trajectories.ts';
+import { rangeIn } from './trajectories.ts';
+import { tokenAt } from './trajectoryText.ts';
+
+export function registerTrajectoryFeatures(
+  trajectories: Trajectories,
+  changed: vscode.Event<void>,
+): vscode.Disposable {
+  const selector: vscode.DocumentSelector = { scheme: TRAJECTORY };
+  return vscode.Disposable.from(
+    vscode.languages.registerFoldingRangeProvider(selector, {
+      provideFoldingRanges: async ({ uri }) =>
+        (await trajectories.read(uri)).layout.folds.map(
+          ({ firstLine, lastLine, what }) =>
+            new vscode.FoldingRange(
+              firstLine,
+              lastLine,
+              what === 'think' ? vscode.FoldingRangeKind.Comment : undefined,
+            ),
+        ),
+    }),
+    vscode.languages.registerCodeLensProvider(selector, {
+      onDidChangeCodeLenses: changed,
+      provideCodeLenses: async ({ uri }) => lenses(await trajectories.read(uri)),
+    }),
+    vscode.languages.registerHoverProvider(selector, {
+      provideHover: async (document, position) =>
+        hover(await trajectories.read(document.uri), document.offsetAt(position)),
+    }),
+  );
+}
+
+function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
+  const { address, layout } = trajectory;
+  const overlay = setting('trajectory.overlay');
+  const credit = setting('trajectory.credit');
+  const lens = (line: number, command: vscode.Command): vscode.CodeLens =>
+    new vscode.CodeLens(new vscode.Range(line, 0, line, 0), command);
+  const openTree = (segment?: number): vscode.Command => ({
+    title: 'Open Tree',
+    command: commandId('openTree'),
+    arguments: [{ ...address, ...(segment !== undefined && { segment }) } satisfies Target],
+  });
+  return [
+    lens(0, openTree()),
+    lens(0, {
+      title: `Overlay: ${overlay}`,
+      tooltip: 'Show the next overlay',
+      command: commandId('cycleOverlay'),
+    }),
+    ...layout.segments.flatMap(place => [
+      // A lens without a command is plain text.
+      lens(place.heading, { title: segmentLens(trajectory, place, credit), command: '' }),
+      lens(place.heading, openTree(place.segment)),
+    ]),
+  ];
+}
+
+function hover(trajectory: OpenTrajectory, offset: number): vscode.Hover | undefined {
+  const { layout, columns, pieces } = trajectory;
+  const token = tokenAt(layout, offset);
+  if (token === undefined) return undefined;
+  const bytes = pieceOf(pieces, columns.ids[layout.tokens[token]!]!);
+  const text = new vscode.MarkdownString('| | |\n|:-|:-|\n');
+  for (const [name, value] of tokenFacts(trajectory, token, bytes))
+    text.appendMarkdown(`| ${name} | \`${value}\` |\n`);
+  return new vscode.Hover(text, rangeIn(trajectory, layout.starts[token]!, layout.ends[token]!));
+}
