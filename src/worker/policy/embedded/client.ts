@@ -1,0 +1,114 @@
+/** The embedded engine in a child process, as a policy. Knows how the child starts and ends, nothing of what it computes. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from '../../../protocol/channel.ts';
+import { FailureError, type Failure } from '../../../core/types.ts';
+import { processPort } from '../../../run/ports.ts';
+import type { Policy } from '../policy.ts';
+
+export interface EmbeddedOptions {
+  /** Gets what the engine writes to its standard error and output, as it comes. */
+  log?: (text: string) => void;
+}
+
+export interface EmbeddedPolicy extends Policy {
+  pid: number;
+  /** Called once when the child ends without having been closed: all open and later asks fail with this failure. */
+  onExit(listener: (failure: Failure) => void): void;
+}
+
+/** What the child wrote last is quoted when it crashes. */
+const QUOTED_LINES = 5;
+
+const programPath = (): string => {
+  const bundled = join(import.meta.dirname, 'engine.cjs');
+  return existsSync(bundled) ? bundled : join(import.meta.dirname, 'process.ts');
+};
+
+/** Starts the engine's process; the weights are read by the verb `open`. */
+export async function openEmbedded(options: EmbeddedOptions = {}): Promise<EmbeddedPolicy> {
+  const child = fork(programPath(), [], {
+    execPath: process.execPath,
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    // Lets the editor's own program run as plain Node.
+    env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+  });
+  let written = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      written = (written + text).slice(-4096);
+      options.log?.(text);
+    });
+  }
+  await once(child, 'spawn');
+  const port = processPort(child);
+  const { remote, close } = connect<Policy>(port);
+  const ending = watchExit(child, () => written);
+  ending.onEnd(failure => close(failure.message));
+  const asked = async <T>(answer: Promise<T>): Promise<T> => {
+    try {
+      return await answer;
+    } catch (error) {
+      // The channel does not know whose end it was.
+      throw ending.failure() ? new FailureError(ending.failure()!) : error;
+    }
+  };
+  return {
+    pid: child.pid!,
+    onExit: listener => ending.onEnd((failure, isExpected) => void (isExpected || listener(failure))),
+    open: settings => asked(remote.open(settings)),
+    sample: request => asked(remote.sample(request)),
+    forget: keyPrefix => asked(remote.forget(keyPrefix)),
+    score: (trees, temperature) => asked(remote.score(trees, temperature)),
+    accumulate: (batch, objective) => asked(remote.accumulate(batch, objective)),
+    step: settings => asked(remote.step(settings)),
+    save: (folder, withOptimizer) => asked(remote.save(folder, withOptimizer)),
+    load: folder => asked(remote.load(folder)),
+    async close() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      await asked(remote.close());
+      ending.expect();
+      const exited = once(child, 'exit');
+      port.close();
+      await exited;
+    },
+  };
+}
+
+type EndListener = (failure: Failure, isExpected: boolean) => void;
+
+interface Ending {
+  onEnd(listener: EndListener): void;
+  failure(): Failure | undefined;
+  /** The next end is wanted. */
+  expect(): void;
+}
+
+function watchExit(child: ChildProcess, written: () => string): Ending {
+  const listeners: EndListener[] = [];
+  let failure: Failure | undefined;
+  let isExpected = false;
+  const end = (how: string): void => {
+    if (failure) return;
+    const quoted = written().trim().split('\n').slice(-QUOTED_LINES).join('\n');
+    const message = isExpected
+      ? 'The policy was closed.'
+      : `The engine's process ${how}${quoted ? `. It wrote last:\n${quoted}` : '.'}`;
+    failure = { where: 'policy', message };
+    for (const listener of listeners) listener(failure, isExpected);
+  };
+  // `close` comes after the last of its output, `exit` before.
+  child.on('close', (code, signal) =>
+    end(signal ? `was killed (${signal})` : `ended with exit code ${code}`),
+  );
+  child.on('error', error => end(`failed (${error.message})`));
+  return {
+    onEnd: listener => void (failure ? listener(failure, isExpected) : listeners.push(listener)),
+    failure: () => failure,
+    expect: () => void (isExpected = true),
+  };
+}

@@ -1,0 +1,150 @@
+/** A Hugging Face tokenizer: text to ids, chat to ids, ids to bytes. Knows nothing of models or of what the text means. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Template } from '@huggingface/jinja';
+import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
+import { makePieces, textOf, type Pieces } from '../core/pieces.ts';
+import { FailureError, type Message } from '../core/types.ts';
+
+export interface Tokenizer {
+  /** No special tokens are added; those that the text spells are read as such. */
+  encode(text: string): Int32Array;
+  /** The chat template's rendering, up to where the assistant is to speak. */
+  encodePrompt(messages: readonly Message[]): Int32Array;
+  /** Incomplete characters become U+FFFD. */
+  decode(ids: ArrayLike<number>): string;
+  pieces: Pieces;
+  /** Ids that end a sequence; at least one. */
+  endIds: number[];
+  /** One more than the largest id. */
+  vocabularySize: number;
+  /** Paths of the files that belong into every checkpoint. */
+  files: string[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const FILES = [
+  ...['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja', 'generation_config.json'],
+  ...['special_tokens_map.json', 'added_tokens.json', 'vocab.json', 'merges.txt'],
+];
+
+function refuse(message: string, fix?: string): never {
+  throw new FailureError({ where: 'policy', message: `The tokenizer: ${message}`, ...(fix && { fix }) });
+}
+
+/** Reads tokenizer.json and, beside it, tokenizer_config.json, chat_template.jinja, config.json and generation_config.json. */
+export async function openTokenizer(folder: string): Promise<Tokenizer> {
+  const definition = await readJson(folder, 'tokenizer.json');
+  if (!definition)
+    refuse(`there is no tokenizer.json in ${folder}.`, 'Point to a folder in Hugging Face layout.');
+  const config = (await readJson(folder, 'tokenizer_config.json')) ?? {};
+  const inner = new HuggingFaceTokenizer(definition, config);
+  const encode = (text: string): Int32Array =>
+    Int32Array.from(inner.encode(text, { add_special_tokens: false }).ids);
+  const vocabulary = vocabularyOf(definition, inner);
+  const pieces = makePieces(vocabulary);
+  const template = await openTemplate(folder, config);
+  return {
+    encode,
+    encodePrompt: messages => encode(template(messages)),
+    decode: ids => textOf(pieces, ids),
+    pieces,
+    endIds: await endIdsOf(folder, config, inner),
+    vocabularySize: vocabulary.length,
+    files: FILES.map(name => join(folder, name)).filter(existsSync),
+  };
+}
+
+async function readJson(folder: string, name: string): Promise<Json | undefined> {
+  const path = join(folder, name);
+  if (!existsSync(path)) return undefined;
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as Json;
+  } catch (error) {
+    return refuse(`${path} is not JSON (${(error as Error).message}).`, 'Copy or download the file again.');
+  }
+}
+
+/** [id] bytes; holes in the numbering are empty. */
+function vocabularyOf(definition: Json, inner: HuggingFaceTokenizer): Uint8Array[] {
+  if (!isByteLevel(definition['decoder']))
+    refuse(
+      'only byte-level vocabularies are supported, as Qwen, Llama 3 and SmolLM have them.',
+      'Use a model with a ByteLevel decoder in tokenizer.json.',
+    );
+  const byteOf = new Map(byteCharacters().map((character, byte) => [character, byte]));
+  const entries: Uint8Array[] = [];
+  const text = new TextEncoder();
+  const added = inner.get_added_tokens_decoder();
+  for (const [token, id] of inner.get_vocab(true)) {
+    const bytes = added.has(id) ? undefined : [...token].map(character => byteOf.get(character));
+    entries[id] = bytes?.every(byte => byte !== undefined) ? Uint8Array.from(bytes) : text.encode(token);
+  }
+  for (const [id, token] of added) entries[id] = text.encode(token.content);
+  return Array.from(entries, entry => entry ?? new Uint8Array());
+}
+
+function isByteLevel(decoder: unknown): boolean {
+  const { type, decoders } = (decoder ?? {}) as { type?: unknown; decoders?: unknown };
+  return type === 'ByteLevel' || (Array.isArray(decoders) && decoders.some(isByteLevel));
+}
+
+/** [byte] the character that stands for it in byte-level vocabularies: printable bytes for themselves, others from U+0100 on. */
+function byteCharacters(): string[] {
+  let next = 256;
+  const isPrintable = (byte: number): boolean => (byte >= 33 && byte <= 126) || (byte >= 161 && byte !== 173);
+  return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isPrintable(byte) ? byte : next++));
+}
+
+/** Token texts that templates use. */
+const NAMED_TOKENS = ['bos_token', 'eos_token', 'pad_token', 'unk_token'];
+
+const tokenText = (value: unknown): string | undefined => {
+  if (typeof value === 'string') return value;
+  const { content } = (value ?? {}) as { content?: unknown };
+  return typeof content === 'string' ? content : undefined;
+};
+
+/** The template is only missed when a prompt is rendered: scoring finished text needs none. */
+async function openTemplate(folder: string, config: Json): Promise<(messages: readonly Message[]) => string> {
+  const file = join(folder, 'chat_template.jinja');
+  const source = existsSync(file) ? await readFile(file, 'utf8') : templateText(config['chat_template']);
+  const template = source === undefined ? undefined : new Template(source);
+  const tokens = Object.fromEntries(NAMED_TOKENS.map(name => [name, tokenText(config[name]) ?? '']));
+  return messages => {
+    if (!template)
+      refuse(
+        `there is no chat template in ${folder}.`,
+        'Add "chat_template" to tokenizer_config.json, or a chat_template.jinja.',
+      );
+    // Templates that print a date ask for it by this name; a fixed one keeps prompts the same from day to day.
+    return template.render({ ...tokens, messages, add_generation_prompt: true, date_string: '26 Jul 2024' });
+  };
+}
+
+/** A text, or a list of named ones of which `default` counts. */
+function templateText(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return tokenText(value);
+  const named = (value as { name?: unknown; template?: unknown }[]).find(({ name }) => name === 'default');
+  return tokenText(named?.template);
+}
+
+/** All that the model's files name as an end of sequence. */
+async function endIdsOf(folder: string, config: Json, inner: HuggingFaceTokenizer): Promise<number[]> {
+  const ids = new Set<number>();
+  for (const name of ['generation_config.json', 'config.json']) {
+    const value = (await readJson(folder, name))?.['eos_token_id'];
+    for (const id of Array.isArray(value) ? value : [value]) if (typeof id === 'number') ids.add(id);
+  }
+  const named = tokenText(config['eos_token']);
+  const id = named === undefined ? undefined : inner.token_to_id(named);
+  if (id !== undefined) ids.add(id);
+  if (ids.size === 0)
+    refuse(
+      `no file in ${folder} names an end-of-sequence token.`,
+      'Add "eos_token" to tokenizer_config.json.',
+    );
+  return [...ids];
+}
