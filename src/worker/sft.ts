@@ -17,7 +17,7 @@ export interface Demonstration {
 /** What fine-tuning needs of a tokenizer. */
 export interface SftTokenizer {
   /** Ids of the chat template's text, generation prompt included. */
-  prompt(messages: readonly Message[]): ArrayLike<number>;
+  encodePrompt(messages: readonly Message[]): ArrayLike<number>;
   /** Ids of a text, without any added at its ends. */
   encode(text: string): ArrayLike<number>;
   readonly endIds: readonly number[];
@@ -58,7 +58,7 @@ export interface SftProgress extends SftState {
 }
 
 export interface SftWork {
-  policy: Policy;
+  policy: Pick<Policy, 'accumulate' | 'step'>;
   tokenizer: SftTokenizer;
   /** Demonstrations from the given one on, without end; the same ones every time. */
   demonstrations: (from: number) => Iterable<Demonstration> | AsyncIterable<Demonstration>;
@@ -152,7 +152,7 @@ async function* updatesOf(
 
 /** Token ids and weights. Pieces are encoded one by one, as the loop meets them: a turn is drawn, a result is inserted. */
 export function rowOf(tokenizer: SftTokenizer, { messages, pieces }: Demonstration): Row {
-  const ids = Array.from(tokenizer.prompt(messages));
+  const ids = Array.from(tokenizer.encodePrompt(messages));
   const weights = ids.map(() => 0);
   const append = (more: ArrayLike<number>, weight: number): void => {
     for (let i = 0; i < more.length; i++) {

@@ -22,7 +22,7 @@ import {
 
 /** One id per character; 1 ends. */
 const tokenizer: SftTokenizer = {
-  prompt: messages => [2, ...messages.flatMap(({ content }) => [...content].map(c => c.charCodeAt(0)))],
+  encodePrompt: messages => [2, ...messages.flatMap(({ content }) => [...content].map(c => c.charCodeAt(0)))],
   encode: text => [...text].map(c => c.charCodeAt(0)),
   endIds: [1],
 };

@@ -2,12 +2,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { streamKey, uniform } from '../../../src/core/random.ts';
+import { writeTensors, type Tensor } from '../../../src/run/safetensors.ts';
+import { modelTensors, readShape, sizeOf } from '../../../src/worker/policy/embedded/shape.ts';
 import { VOCABULARY_SIZE } from './tokenizer.ts';
 
-/** About a million parameters: measured to be enough to copy names and figures from results (see README.md). */
+/** About a million parameters are enough to copy names and figures from results; normed queries and keys learn it sooner. */
 const CONFIG = {
-  architectures: ['LlamaForCausalLM'],
-  model_type: 'llama',
+  architectures: ['Qwen3ForCausalLM'],
+  model_type: 'qwen3',
   vocab_size: VOCABULARY_SIZE,
   hidden_size: 128,
   intermediate_size: 352,
@@ -21,8 +23,8 @@ const CONFIG = {
   rope_theta: 10000,
   tie_word_embeddings: true,
   attention_bias: false,
-  mlp_bias: false,
-  initializer_range: 0.02,
+  /** Three times the usual: at this width smaller values only delay the start. */
+  initializer_range: 0.06,
   bos_token_id: null,
   eos_token_id: 3,
   pad_token_id: 0,
@@ -32,72 +34,29 @@ const CONFIG = {
 export const writeConfig = (folder: string): Promise<void> =>
   writeFile(join(folder, 'config.json'), JSON.stringify(CONFIG, null, 2) + '\n');
 
-/** Writes model.safetensors with N(0, 0.02); what adds to the residual stream is smaller by √(2·layers), norms are 1. */
+/** Writes model.safetensors with normal values; what adds to the residual stream is smaller by √(2·layers), norms are 1. */
 export async function writeRandomWeights(folder: string, seed: number): Promise<void> {
-  const tensors = shapes();
-  const header: Record<string, { dtype: 'F32'; shape: number[]; data_offsets: [number, number] }> = {};
-  let offset = 0;
-  for (const [name, shape] of tensors) {
-    const bytes = 4 * sizeOf(shape);
-    header[name] = { dtype: 'F32', shape, data_offsets: [offset, offset + bytes] };
-    offset += bytes;
-  }
-  const json = Buffer.from(JSON.stringify(header));
-  const start = 8 + Math.ceil(json.length / 8) * 8;
-  const file = Buffer.alloc(start + offset);
-  file.writeBigUInt64LE(BigInt(start - 8));
-  file.fill(' ', 8, start);
-  json.copy(file, 8);
-  const values = new Float32Array(file.buffer, file.byteOffset + start, offset / 4);
-  for (const [name, shape] of tensors)
-    fill(values.subarray(header[name]!.data_offsets[0] / 4), name, { size: sizeOf(shape), seed });
-  await writeFile(join(folder, 'model.safetensors'), file);
+  const tensors = [...modelTensors(readShape(CONFIG))].map(([name, shape]): [string, Tensor] => [
+    name,
+    { shape, data: randomTensor(name, sizeOf(shape), seed) },
+  ]);
+  await writeTensors(join(folder, 'model.safetensors'), tensors);
 }
 
-function shapes(): [name: string, shape: number[]][] {
-  const {
-    hidden_size: width,
-    head_dim,
-    num_attention_heads,
-    num_key_value_heads,
-    intermediate_size,
-    vocab_size,
-  } = CONFIG;
-  const layer = (prefix: string): [string, number[]][] => [
-    [`${prefix}.input_layernorm.weight`, [width]],
-    [`${prefix}.self_attn.q_proj.weight`, [num_attention_heads * head_dim, width]],
-    [`${prefix}.self_attn.k_proj.weight`, [num_key_value_heads * head_dim, width]],
-    [`${prefix}.self_attn.v_proj.weight`, [num_key_value_heads * head_dim, width]],
-    [`${prefix}.self_attn.o_proj.weight`, [width, num_attention_heads * head_dim]],
-    [`${prefix}.post_attention_layernorm.weight`, [width]],
-    [`${prefix}.mlp.gate_proj.weight`, [intermediate_size, width]],
-    [`${prefix}.mlp.up_proj.weight`, [intermediate_size, width]],
-    [`${prefix}.mlp.down_proj.weight`, [width, intermediate_size]],
-  ];
-  return [
-    ['model.embed_tokens.weight', [vocab_size, width]],
-    ...Array.from({ length: CONFIG.num_hidden_layers }, (_, i) => layer(`model.layers.${i}`)).flat(),
-    ['model.norm.weight', [width]],
-  ];
-}
-
-function fill(values: Float32Array, name: string, { size, seed }: { size: number; seed: number }): void {
-  if (name.includes('norm')) {
-    values.fill(1, 0, size);
-    return;
-  }
+function randomTensor(name: string, size: number, seed: number): Float32Array {
+  if (name.includes('norm')) return new Float32Array(size).fill(1);
   const isResidual = name.includes('o_proj') || name.includes('down_proj');
   const deviation = CONFIG.initializer_range / (isResidual ? Math.sqrt(2 * CONFIG.num_hidden_layers) : 1);
   const key = streamKey('init', seed, name);
   // Box and Muller: two uniform numbers give a normal one.
-  for (let i = 0; i < size; i++)
-    values[i] =
+  return Float32Array.from(
+    { length: size },
+    (_, i) =>
       deviation *
       Math.sqrt(-2 * Math.log(1 - uniform(key, 2 * i))) *
-      Math.cos(2 * Math.PI * uniform(key, 2 * i + 1));
+      Math.cos(2 * Math.PI * uniform(key, 2 * i + 1)),
+  );
 }
-
-const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
 /** Copies the tokenizer and the configuration that a folder of weights needs. */
 export async function copyPolicyFiles(from: string, to: string): Promise<void> {

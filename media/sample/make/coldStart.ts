@@ -1,0 +1,125 @@
+/**
+ * Trains the sample's policy from random weights on generated demonstrations: first until it copies names and figures
+ * from results, then on mostly poor ones. Goes on where it was interrupted. Knows nothing of ARPO.
+ *
+ * Usage: node coldStart.ts FOLDER [threads]; the folder gets the policy, its optimiser state and progress.jsonl.
+ */
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { demonstrate } from './demonstrations.ts';
+import { draws } from './draws.ts';
+import { copyPolicyFiles, writeRandomWeights } from './init.ts';
+import { openLocalPolicy } from './localPolicy.ts';
+import { ask } from './questions.ts';
+import { demonstrationWorld } from './tools.ts';
+import { makeWorld } from './world.ts';
+import { openTokenizer } from '../../../src/worker/tokenizer.ts';
+import {
+  runSft,
+  SFT_DEFAULTS,
+  type Demonstration,
+  type SftSettings,
+  type SftState,
+} from '../../../src/worker/sft.ts';
+
+const SAMPLE = join(import.meta.dirname, '..');
+const SEED = 1;
+
+interface Phase {
+  name: string;
+  /** Share of demonstrations that are good. */
+  goodShare: number;
+  settings: SftSettings;
+}
+
+const COMMON = {
+  ...SFT_DEFAULTS,
+  maxRowTokens: 320,
+  decayFrom: 0.5,
+  decay: 'linear',
+  finalShare: 0.05,
+} as const;
+const PHASES: Phase[] = [
+  {
+    name: 'copying',
+    goodShare: 0.5,
+    settings: { ...COMMON, tokens: 10_000_000, rowsPerUpdate: 8, learningRate: 4e-3, saveEveryUpdates: 1000 },
+  },
+  {
+    name: 'doubt',
+    goodShare: 0.3,
+    settings: { ...COMMON, tokens: 2_000_000, rowsPerUpdate: 32, learningRate: 1e-3, saveEveryUpdates: 500 },
+  },
+];
+
+interface Progress {
+  phase: number;
+  state: SftState;
+}
+
+const [folder, threads = '1'] = process.argv.slice(2);
+if (!folder) throw new Error('Name a folder to train in: node coldStart.ts FOLDER [threads].');
+await mkdir(folder, { recursive: true });
+const progressFile = join(folder, 'state.json');
+if (!existsSync(progressFile)) {
+  await copyPolicyFiles(join(SAMPLE, 'policy'), folder);
+  await writeRandomWeights(folder, SEED);
+}
+const begun: Progress = existsSync(progressFile)
+  ? (JSON.parse(await readFile(progressFile, 'utf8')) as Progress)
+  : { phase: 0, state: { updates: 0, tokens: 0, rows: 0 } };
+const policy = await openLocalPolicy(folder, Number(threads));
+const tokenizer = await openTokenizer(folder);
+const world = makeWorld();
+const tools = demonstrationWorld(world, join(SAMPLE, 'corpus.jsonl'));
+const stop = new AbortController();
+process.once('SIGINT', () => stop.abort());
+
+for (const [phase, { name, goodShare, settings }] of PHASES.entries()) {
+  if (phase < begun.phase) continue;
+  const started = performance.now();
+  let mean = 0;
+  await runSft({
+    policy,
+    tokenizer,
+    settings,
+    demonstrations: from => generate(name, goodShare, from),
+    ...(phase === begun.phase ? { from: begun.state } : {}),
+    signal: stop.signal,
+    tell({ updates, tokens, loss, gradientNorm, learningRate }) {
+      mean += (loss - mean) / Math.min(updates, 50);
+      if (updates % 100 !== 0) return;
+      const line = {
+        phase: name,
+        updates,
+        tokens,
+        loss: mean,
+        gradientNorm,
+        learningRate,
+        seconds: (performance.now() - started) / 1000,
+      };
+      void appendFile(join(folder, 'progress.jsonl'), JSON.stringify(line) + '\n');
+    },
+    async save(state) {
+      await policy.save(folder);
+      const isDone = state.tokens >= settings.tokens;
+      const next: Progress = isDone
+        ? { phase: phase + 1, state: { updates: 0, tokens: 0, rows: 0 } }
+        : { phase, state };
+      await writeFile(progressFile, JSON.stringify(next) + '\n');
+    },
+  });
+  if (stop.signal.aborted) break;
+}
+await policy.close();
+
+/** Every demonstration has its own stream, so that any of them can be made again. */
+function* generate(phase: string, goodShare: number, from: number): Generator<Demonstration> {
+  for (let n = from; ; n++) {
+    const stream = draws('cold start', SEED, phase, n);
+    const question = ask(stream, world, world.training);
+    const { pieces } = demonstrate(stream, tools, question, goodShare);
+    yield { messages: [{ role: 'user', content: question.text }], pieces };
+  }
+}
