@@ -28,7 +28,7 @@ export interface EvaluationSettings {
   openTools(): Promise<ToolPool>;
   tell(fact: Fact, step: number): void;
   /** Keeps the outcomes of every task. */
-  write(evaluated: Evaluated): Promise<void>;
+  write(evaluated: Evaluated): void;
   progress(step: number, done: number, tasks: number): void;
   /** Calls off what runs and what is queued; they can be done after a resume. */
   signal: AbortSignal;
@@ -56,7 +56,7 @@ async function attempt(
   if (signal.aborted) return;
   try {
     const evaluated = await run(settings, step, helpers);
-    await settings.write(evaluated);
+    settings.write(evaluated);
     tell({ type: 'evaluated', summary: evaluated.summary }, step);
   } catch (error) {
     if (!signal.aborted) tell({ type: 'warned', failure: toFailure(error, 'policy') }, step);

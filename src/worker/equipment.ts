@@ -1,0 +1,91 @@
+/** How the parts of a run are opened: which engine and tools, with which settings. Knows nothing of steps, facts or files. */
+import { availableParallelism, totalmem } from 'node:os';
+import type { Config } from '../core/config.ts';
+import type { Pieces } from '../core/pieces.ts';
+import { closingTag } from '../core/tags.ts';
+import { FailureError } from '../core/types.ts';
+import { openDataset, type Dataset } from './dataset.ts';
+import { openEmbedded } from './policy/embedded/client.ts';
+import type { OpenSettings, Policy, PolicyInfo } from './policy/policy.ts';
+import type { RolloutTokenizer } from './rollout.ts';
+import { openTokenizer } from './tokenizer.ts';
+import { openTools } from './tools/open.ts';
+import type { ToolPool } from './tools/tool.ts';
+
+export interface OpenedPolicy {
+  policy: Policy;
+  info: PolicyInfo;
+}
+
+export interface RunTokenizer extends RolloutTokenizer {
+  readonly pieces: Pieces;
+  /** Paths of the files that belong into every checkpoint. */
+  readonly files: readonly string[];
+}
+
+/** What opens the parts of a run; tests give others. */
+export interface Equipment {
+  openPolicy(settings: OpenSettings): Promise<OpenedPolicy>;
+  openTokenizer(folder: string): Promise<RunTokenizer>;
+  openDataset(path: string): Promise<Dataset>;
+  openTools(config: Config): Promise<ToolPool>;
+}
+
+/** `log` gets what engines write to their standard error and output. */
+export const realEquipment = (log: (text: string) => void): Equipment => ({
+  openPolicy: settings => openEngine(settings, log),
+  openTokenizer,
+  openDataset,
+  // A run's paths are absolute already.
+  openTools: config => openTools(config, '/'),
+});
+
+async function openEngine(settings: OpenSettings, log: (text: string) => void): Promise<OpenedPolicy> {
+  const policy = await openEmbedded({ log });
+  try {
+    return { policy, info: await policy.open(settings) };
+  } catch (error) {
+    await policy.close();
+    throw error;
+  }
+}
+
+/** What an engine is for: only training needs gradients; an evaluation runs beside the training and shares the machine. */
+export type Purpose = 'training' | 'reference' | 'evaluation';
+
+/** An engine's settings by what it is for. */
+export function engineSettings(
+  config: Config,
+  purpose: Purpose,
+  from: { folder: string; tokenizer: RunTokenizer; tags: readonly string[] },
+): OpenSettings {
+  const { rollout, device, memoryMB } = config;
+  return {
+    folder: from.folder,
+    device: deviceOf(device),
+    threads: threadsOf(config, purpose),
+    maxPathTokens: rollout.maxPromptTokens + rollout.maxResponseTokens,
+    pieces: from.tokenizer.pieces,
+    stops: from.tags.map(closingTag),
+    endIds: from.tokenizer.endIds,
+    trainable: purpose === 'training',
+    memoryLimitBytes: memoryMB === 0 ? 0.75 * totalmem() : memoryMB * 1024 * 1024,
+  };
+}
+
+function deviceOf(device: Config['device']): 'cpu' {
+  if (device !== 'webgpu') return 'cpu';
+  throw new FailureError({
+    where: 'config',
+    message: 'The device webgpu does not work yet.',
+    fix: 'Set device to auto or cpu.',
+  });
+}
+
+/** Engines that run at the same time share the cores: threads that wait for each other's core are slower than fewer. */
+function threadsOf({ threads, evaluation }: Config, purpose: Purpose): number {
+  const all = threads === 0 ? availableParallelism() : threads;
+  const isShared = evaluation.tasks > 0 && (evaluation.before || evaluation.every > 0);
+  if (!isShared) return all;
+  return Math.max(1, purpose === 'evaluation' ? Math.floor(all / 2) : Math.ceil(all / 2));
+}

@@ -1,0 +1,284 @@
+/**
+ * One worker's life with one run folder: it owns lock, socket and journal, opens what the loop works with, and tells how the
+ * run ended. Knows nothing of the algorithm, of terminals, or of which engine and tools it is given.
+ */
+import { copyFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { basename, join } from 'node:path';
+import type { Config } from '../core/config.ts';
+import { FORMAT, type Event, type Fact } from '../core/events.ts';
+import { fold, type RunState } from '../core/fold.ts';
+import { serve, toFailure } from '../protocol/channel.ts';
+import type { WorkerVerbs } from '../protocol/verbs.ts';
+import { lastCheckpoint, pruneCheckpoints, saveCheckpoint } from '../run/checkpoint.ts';
+import { elapsed } from '../run/clock.ts';
+import { writePieces } from '../run/create.ts';
+import { makeFolder, writeAtomically } from '../run/disk.ts';
+import { Journal } from '../run/journal.ts';
+import { FILES, checkpointName } from '../run/layout.ts';
+import { acquireLock } from '../run/lock.ts';
+import { socketPort } from '../run/ports.ts';
+import { openRun } from '../run/reader.ts';
+import { closeTrees, openTrees, syncTrees, writeTree, type TreeFiles } from '../run/trees.ts';
+import type { Dataset } from './dataset.ts';
+import {
+  engineSettings,
+  type Equipment,
+  type OpenedPolicy,
+  type Purpose,
+  type RunTokenizer,
+} from './equipment.ts';
+import type { Evaluated } from './evaluate.ts';
+import { makeEvaluations, type Evaluations } from './evaluations.ts';
+import type { Policy } from './policy/policy.ts';
+import { makeControl, type Control } from './status.ts';
+import type { ToolPool } from './tools/tool.ts';
+import { train, type Training } from './train.ts';
+
+/** Who looks on. */
+export interface Watcher {
+  tell(event: Event): void;
+}
+export type Outcome = 'finished' | 'stopped' | 'failed';
+
+/** What every part of a worker's life has at hand. */
+interface Life {
+  runFolder: string;
+  config: Config;
+  equipment: Equipment;
+  control: Control;
+  journal: Journal;
+  tell(fact: Fact, step: number): void;
+  /** Called in reverse order at the end, whatever happened. */
+  closers: (() => unknown)[];
+}
+
+/**
+ * Takes the run from where it is to its end. Throws where the folder is no run or another worker owns it; every later failure
+ * is told as the run's end.
+ */
+export async function work(
+  runFolder: string,
+  equipment: Equipment,
+  watch: (control: Control) => Watcher,
+): Promise<Outcome> {
+  const { manifest } = openRun(runFolder);
+  const { config } = manifest;
+  const lock = acquireLock(runFolder);
+  const control = makeControl(basename(runFolder), config.steps);
+  const closers: Life['closers'] = [() => lock.release()];
+  try {
+    closers.push(await listen(lock.content.socket, control.verbs));
+    const journal = Journal.open(runFolder);
+    closers.push(() => journal.close());
+    const watcher = watch(control);
+    const tell = (fact: Fact, step: number): void => {
+      const event = journal.tell(fact, step);
+      control.observe(event);
+      watcher.tell(event);
+    };
+    return await live({ runFolder, config, equipment, control, journal, tell, closers: [] });
+  } finally {
+    control.settle('ended');
+    await closeAll(closers);
+  }
+}
+
+/** Answers verbs on the socket; they are answered at once, because engines compute in processes of their own. */
+async function listen(path: string, verbs: WorkerVerbs): Promise<() => Promise<void>> {
+  const sockets = new Set<Socket>();
+  const server = createServer(socket => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    serve<WorkerVerbs>(socketPort(socket), {
+      status: () => verbs.status(),
+      pause: () => verbs.pause(),
+      resume: () => verbs.resume(),
+      stop: () => verbs.stop(),
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, resolve);
+  });
+  return () =>
+    new Promise(resolve => {
+      server.close(() => resolve());
+      for (const socket of sockets) socket.end();
+    });
+}
+
+/** Opens everything, trains, tells the end, closes everything. */
+async function live(life: Life): Promise<Outcome> {
+  const { control, tell } = life;
+  try {
+    const outcome = await openAndTrain(life);
+    tell({ type: 'run-ended', outcome }, control.status.step);
+    return outcome;
+  } catch (error) {
+    tell({ type: 'run-ended', outcome: 'failed', failure: toFailure(error) }, control.status.step);
+    return 'failed';
+  } finally {
+    await closeAll(life.closers);
+  }
+}
+
+async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
+  const { runFolder, config, equipment, control, tell, closers } = life;
+  const checkpoint = await lastCheckpoint(runFolder);
+  const done = checkpoint?.state.step ?? 0;
+  const before = fold(await openRun(runFolder).events());
+  if (before.run) tell({ type: 'resumed', from: checkpoint?.name ?? 'the start' }, done);
+
+  const tokenizer = await equipment.openTokenizer(config.policy.path);
+  if (!before.run) writePieces(runFolder, tokenizer.pieces);
+  const dataset = await equipment.openDataset(config.data.train);
+  const tools = await equipment.openTools(config);
+  closers.push(() => tools.close());
+  const open = opener(life, tokenizer, tools.tags);
+  const { policy, info } = await open(config.policy.path, 'training');
+  if (checkpoint) await policy.load(checkpoint.folder);
+  const isAnchored = config.algorithm.klWeight !== 0;
+  const reference = isAnchored ? (await open(config.policy.path, 'reference')).policy : undefined;
+  const trees = openTrees(runFolder);
+  closers.push(() => closeTrees(trees));
+
+  if (!before.run) {
+    tell(runStarted(life, dataset, { tools, info }), 0);
+    for (const failure of dataset.warnings) tell({ type: 'warned', failure }, 0);
+  }
+  const ending = new AbortController();
+  const signal = AbortSignal.any([control.stopping, ending.signal]);
+  const evaluations = await openEvaluations(life, tokenizer, { open, signal });
+  for (const step of unevaluated(config, done, before)) evaluations.start(step);
+  control.settle('running');
+  const parts = { config, dataset, tokenizer, tools, evaluations, control, tell, policy };
+  const write: Training['write'] = ({ tree, columns }) => writeTree(trees, tree, columns);
+  const save = saver(life, { policy, tokenizer, trees });
+  try {
+    return await train({ ...parts, ...(reference && { reference }), write, save }, done);
+  } finally {
+    // After a failure nobody waits for evaluations any more, and none may be told after the end.
+    ending.abort();
+    await evaluations.settled();
+  }
+}
+
+type Opener = (folder: string, purpose: Purpose) => Promise<OpenedPolicy>;
+
+/** Opens engines of this run; whatever is left open is closed at the end. */
+const opener =
+  ({ config, equipment, closers }: Life, tokenizer: RunTokenizer, tags: readonly string[]): Opener =>
+  async (folder, purpose) => {
+    const opened = await equipment.openPolicy(engineSettings(config, purpose, { folder, tokenizer, tags }));
+    closers.push(() => opened.policy.close());
+    return opened;
+  };
+
+function runStarted(
+  { runFolder, config }: Life,
+  dataset: Dataset,
+  { tools, info }: { tools: ToolPool; info: OpenedPolicy['info'] },
+): Fact {
+  return {
+    type: 'run-started',
+    format: { ...FORMAT },
+    run: basename(runFolder),
+    steps: config.steps,
+    tasks: dataset.tasks.length,
+    tools: { ...tools.describe() },
+    device: info.device,
+    parameters: info.parameters,
+    seed: config.seed,
+  };
+}
+
+/** Saves what a step left, once, and drops the optimiser state of old checkpoints. */
+function saver(
+  { runFolder, config, control, journal, tell }: Life,
+  { policy, tokenizer, trees }: { policy: Policy; tokenizer: RunTokenizer; trees: TreeFiles },
+): Training['save'] {
+  let last: { step: number; name: string } | undefined;
+  return async step => {
+    if (last?.step === step) return last.name;
+    const started = elapsed();
+    control.phase('saving');
+    // What the checkpoint stands on must be on the medium before it.
+    syncTrees(trees);
+    journal.sync();
+    const state = {
+      step,
+      seed: config.seed,
+      datasetPosition: step * config.rollout.tasksPerStep,
+      journalSeq: journal.nextSeq,
+    };
+    const fill = async (folder: string): Promise<void> => {
+      await policy.save(folder, true);
+      for (const file of tokenizer.files) await copyFile(file, join(folder, basename(file)));
+    };
+    const { folder, hash } = await saveCheckpoint(runFolder, step, fill, state);
+    tell({ type: 'checkpoint-saved', folder, hash, seconds: (elapsed() - started) / 1000 }, step);
+    pruneCheckpoints(runFolder, config.checkpoint.keep);
+    last = { step, name: folder };
+    return folder;
+  };
+}
+
+async function openEvaluations(
+  life: Life,
+  tokenizer: RunTokenizer,
+  { open, signal }: { open: Opener; signal: AbortSignal },
+): Promise<Evaluations> {
+  const { runFolder, config, equipment, control, tell } = life;
+  const isWanted = config.data.heldOut !== '' && config.evaluation.tasks > 0;
+  if (!isWanted) return { start: () => undefined, settled: () => Promise.resolve() };
+  const dataset = await equipment.openDataset(config.data.heldOut);
+  const folderOf = (step: number): string =>
+    step === 0 ? config.policy.path : join(runFolder, FILES.checkpoints, checkpointName(step));
+  return makeEvaluations({
+    config,
+    tokenizer,
+    tasks: dataset.tasks.slice(0, config.evaluation.tasks),
+    dataset: dataset.name,
+    openPolicy: async step => (await open(folderOf(step), 'evaluation')).policy,
+    openTools: () => equipment.openTools(config),
+    tell,
+    write: evaluated => writeEvaluation(runFolder, evaluated),
+    progress: (step, finished, tasks) => {
+      if (step === config.steps) control.phase(`evaluating ${finished}/${tasks}`);
+    },
+    signal,
+  });
+}
+
+/** evaluations/<id>.json: the summary and what became of every task. */
+export function writeEvaluation(runFolder: string, evaluated: Evaluated): void {
+  const folder = join(runFolder, FILES.evaluations);
+  makeFolder(folder);
+  writeAtomically(join(folder, `${evaluated.summary.id}.json`), `${JSON.stringify(evaluated)}\n`);
+}
+
+/** Evaluations that were due up to the step and have no result: those of a fresh run, and those that a stop called off. */
+function unevaluated({ evaluation, steps }: Config, done: number, { evaluations }: RunState): number[] {
+  const due = evaluation.before ? [0] : [];
+  for (
+    let step = evaluation.every;
+    evaluation.every > 0 && step <= done && step < steps;
+    step += evaluation.every
+  )
+    due.push(step);
+  return due.filter(step => !evaluations.some(evaluated => evaluated.step === step));
+}
+
+/** Calls all of them, the last first; then throws the first failure, if any. */
+async function closeAll(closers: readonly (() => unknown)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const close of closers.toReversed()) {
+    try {
+      await close();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
