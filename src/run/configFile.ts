@@ -1,0 +1,161 @@
+/** Reads NAME.branchpoint.json and says where in its text a problem is. Knows nothing of what the keys mean. */
+import * as fs from 'node:fs';
+import { basename, dirname, relative, resolve } from 'node:path';
+import type { Node, ParseError } from 'jsonc-parser';
+import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } from 'jsonc-parser';
+import type { Config, ConfigKey, ConfigProblem } from '../core/config.ts';
+import { validate } from '../core/config.ts';
+import { KEYS } from '../core/configKeys.ts';
+import { FailureError } from '../core/types.ts';
+import { mapPaths } from './manifest.ts';
+
+export const CONFIG_SUFFIX = '.branchpoint.json';
+
+/** A problem and its place in the file's text. */
+export interface LocatedProblem {
+  /** From 1. */
+  line: number;
+  column: number;
+  /** In UTF-16 units, as editors count. */
+  offset: number;
+  length: number;
+  /** Dotted; '' where the text itself is broken. */
+  key: string;
+  message: string;
+  fix: string;
+}
+
+export type ReadConfig = { config: Config; text: string } | { problems: LocatedProblem[] };
+
+/** `file:line:column key message fix` */
+export function formatProblem(file: string, { line, column, key, message, fix }: LocatedProblem): string {
+  return `${file}:${line}:${column} ${key === '' ? '' : `${key} `}${message} ${fix}`;
+}
+
+/** The config with paths resolved, or its problems; files that it names must be there. Throws where it cannot be read. */
+export function readConfigFile(file: string): ReadConfig {
+  const text = readText(file);
+  const checked = checkConfigText(text, file);
+  if ('problems' in checked) return checked;
+  const problems = missingFiles(checked.config, text);
+  return problems.length > 0 ? { problems } : { config: checked.config, text };
+}
+
+/** As readConfigFile, but its problems are thrown as one FailureError, one line each. */
+export function loadConfig(file: string): { config: Config; text: string } {
+  const read = readConfigFile(file);
+  if ('config' in read) return read;
+  const shown = relative(process.cwd(), file) || file;
+  const message = read.problems.map(problem => formatProblem(shown, problem)).join('\n');
+  throw new FailureError({ where: 'config', message });
+}
+
+/** Checks a text as the content of the file, which need not exist (an editor's unsaved text). No other file is looked at. */
+export function checkConfigText(
+  text: string,
+  file: string,
+): { config: Config } | { problems: LocatedProblem[] } {
+  const errors: ParseError[] = [];
+  const clean = text.replace(/^\uFEFF/, ' ');
+  const root = parseTree(clean, errors, { allowTrailingComma: true, disallowComments: false });
+  if (errors.length > 0 || !root) {
+    const [first = { error: 4, offset: 0, length: 0 }] = errors;
+    return { problems: [{ ...place(clean, first.offset, first.length), key: '', ...brokenText(first) }] };
+  }
+  const twice = repeatedKeys(root, [], clean);
+  if (twice.length > 0) return { problems: twice };
+  const checked = validate(withName(getNodeValue(root) as unknown, file));
+  if ('problems' in checked)
+    return { problems: checked.problems.map(problem => locate(problem, root, clean)) };
+  return { config: mapPaths(checked.config, path => resolve(dirname(file), path)) };
+}
+
+/** A config without a name is called as its file, where that is a name. */
+function withName(value: unknown, file: string): unknown {
+  const name = basename(file).endsWith(CONFIG_SUFFIX) ? basename(file, CONFIG_SUFFIX) : undefined;
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (name === undefined || !isObject || Object.hasOwn(value, 'name')) return value;
+  const spec = KEYS.name;
+  return new RegExp(spec.pattern ?? '', 'u').test(name) ? { name, ...value } : value;
+}
+
+function readText(file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const message = isMissing
+      ? `There is no file ${file}.`
+      : `${file} cannot be read: ${(error as Error).message}`;
+    throw new FailureError({ where: 'config', message, fix: `Name a ${CONFIG_SUFFIX.slice(1)} file.` });
+  }
+}
+
+/** Where a path is looked up is told by its key: outputs need not be there yet. */
+function missingFiles(config: Config, text: string): LocatedProblem[] {
+  const named: [ConfigKey, string][] = [
+    ['policy.path', config.policy.path],
+    ['data.train', config.data.train],
+    ['data.heldOut', config.data.heldOut],
+    ['tools.search.corpus', config.tools.search.corpus],
+  ];
+  const root = parseTree(text.replace(/^\uFEFF/, ' '), [], { allowTrailingComma: true });
+  return named.flatMap(([key, path]): LocatedProblem[] => {
+    if (path === '' || fs.existsSync(path) || !root) return [];
+    const message = `names ${path}, which does not exist.`;
+    const fix = 'Correct the path; it is relative to this file.';
+    return [locate({ key, path: key.split('.'), at: 'value', message, fix }, root, text)];
+  });
+}
+
+/** A key that is given twice: JSON would silently take the last. */
+function repeatedKeys(node: Node, path: readonly string[], text: string): LocatedProblem[] {
+  if (node.type !== 'object') return [];
+  const seen = new Set<string>();
+  return (node.children ?? []).flatMap(({ children: [name, value] = [] }) => {
+    if (!name) return [];
+    const here = [...path, String(name.value)];
+    const message = 'is given twice.';
+    const problem = {
+      ...place(text, name.offset, name.length),
+      key: here.join('.'),
+      message,
+      fix: 'Remove one of them.',
+    };
+    const isRepeated = seen.has(here.join('.'));
+    seen.add(here.join('.'));
+    return [...(isRepeated ? [problem] : []), ...(value ? repeatedKeys(value, here, text) : [])];
+  });
+}
+
+/** The place of the deepest part of the key that the text has: a missing key is shown at the group that lacks it. */
+function locate({ key, path, at, message, fix }: ConfigProblem, root: Node, text: string): LocatedProblem {
+  for (let depth = path.length; depth > 0; depth--) {
+    const value = findNodeAtLocation(root, path.slice(0, depth));
+    const name = value?.parent?.children?.[0];
+    if (!value || !name) continue;
+    const node = depth === path.length && at === 'value' ? value : name;
+    return { ...place(text, node.offset, node.length), key, message, fix };
+  }
+  return { ...place(text, root.offset, 1), key, message, fix };
+}
+
+function place(
+  text: string,
+  offset: number,
+  length: number,
+): Pick<LocatedProblem, 'line' | 'column' | 'offset' | 'length'> {
+  const before = text.slice(0, offset).split(/\r\n|\r|\n/);
+  return { line: before.length, column: before.at(-1)!.length + 1, offset, length };
+}
+
+function brokenText({ error }: Pick<ParseError, 'error'>): { message: string; fix: string } {
+  const name = printParseErrorCode(error)
+    .replaceAll(/([A-Z])/g, ' $1')
+    .trim()
+    .toLowerCase();
+  return {
+    message: `The text is not JSON: ${name}.`,
+    fix: 'Correct it here; comments and trailing commas are allowed.',
+  };
+}

@@ -1,0 +1,123 @@
+/** Makes a new run folder with all that says what it was started from. Knows nothing of training. */
+import { execFile } from 'node:child_process';
+import * as fs from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Config } from '../core/config.ts';
+import { FORMAT } from '../core/events.ts';
+import type { Pieces } from '../core/pieces.ts';
+import { encodePieces } from '../core/pieces.ts';
+import { FailureError } from '../core/types.ts';
+import { hashFile, hashFolder, hashOf } from './checkpoint.ts';
+import { timestamp } from './clock.ts';
+import { makeFolder, makeNewFolder, writeAtomically } from './disk.ts';
+import { FILES } from './layout.ts';
+import type { Manifest } from './manifest.ts';
+import { manifestText } from './manifest.ts';
+
+export interface NewRun {
+  /** With absolute paths. */
+  config: Config;
+  /** The config file and its text as the user wrote it. */
+  file: string;
+  text: string;
+  /** By name: `branchpoint`, `node`, `onnxruntime` … */
+  versions: Record<string, string>;
+  /** The policy's vocabulary; whoever has none yet writes it later with `writePieces`. */
+  pieces?: Pieces;
+}
+
+/** Makes `<runs>/<name>-<n>` with the smallest n above all there are. Throws a FailureError where it cannot be made. */
+export async function createRun(run: NewRun): Promise<{ folder: string; manifest: Manifest }> {
+  const { config } = run;
+  const [hashes, git] = await Promise.all([hashesOf(config), gitOf(dirname(run.file))]);
+  try {
+    const { folder, name } = newFolder(config);
+    const manifest: Manifest = {
+      format: { ...FORMAT },
+      name,
+      created: timestamp(),
+      config,
+      hashes,
+      versions: run.versions,
+      ...(git && { git }),
+    };
+    writeAtomically(join(folder, FILES.config), run.text);
+    if (run.pieces) writePieces(folder, run.pieces);
+    // Last, because a folder with a manifest is a run.
+    writeAtomically(join(folder, FILES.manifest), manifestText(manifest, folder));
+    return { folder, manifest };
+  } catch (error) {
+    const message = `No run folder can be made in ${config.runs}: ${(error as Error).message}`;
+    throw new FailureError({
+      where: 'store',
+      message,
+      fix: 'Name a folder in `runs` that you may write to.',
+    });
+  }
+}
+
+/** The bytes of the vocabulary, so that readers need no tokenizer. */
+export const writePieces = (runFolder: string, pieces: Pieces): void =>
+  writeAtomically(join(runFolder, FILES.pieces), encodePieces(pieces));
+
+function newFolder({ runs, name }: Config): { folder: string; name: string } {
+  makeFolder(runs);
+  for (;;) {
+    const numbers = fs
+      .readdirSync(runs)
+      .filter(entry => entry.startsWith(`${name}-`) && /^\d+$/.test(entry.slice(name.length + 1)))
+      .map(entry => Number(entry.slice(name.length + 1)));
+    const next = `${name}-${Math.max(0, ...numbers) + 1}`;
+    try {
+      makeNewFolder(join(runs, next));
+      return { folder: join(runs, next), name: next };
+    } catch (error) {
+      // Another start took the number between the two calls: look again.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+async function hashesOf({ data, policy, tools }: Config): Promise<Record<string, string>> {
+  const hashes: Record<string, string> = {};
+  const named = {
+    train: data.train,
+    heldOut: data.heldOut,
+    corpus: tools.search.corpus,
+    policy: policy.path,
+  };
+  for (const [name, path] of Object.entries(named)) {
+    if (path === '') continue;
+    try {
+      hashes[name] = fs.statSync(path).isDirectory() ? hashOf(await hashFolder(path)) : await hashFile(path);
+    } catch (error) {
+      throw new FailureError({
+        where: 'config',
+        message: `${path} cannot be read: ${(error as Error).message}`,
+        fix: 'Correct the path in the config file.',
+      });
+    }
+  }
+  return hashes;
+}
+
+/** Commit and state of the repository around the folder; undefined outside of one or where there is no git. */
+async function gitOf(folder: string): Promise<Manifest['git']> {
+  const git = async (...args: string[]): Promise<string | undefined> => {
+    try {
+      const { stdout } = await promisify(execFile)('git', ['-C', folder, ...args], {
+        timeout: 5000,
+        maxBuffer: 1 << 24,
+      });
+      return stdout.trim();
+    } catch {
+      // No git, no repository, no commit yet or no answer in time: all mean that the run knows no commit.
+      return undefined;
+    }
+  };
+  const commit = await git('rev-parse', 'HEAD');
+  if (commit === undefined || commit === '') return undefined;
+  const status = await git('status', '--porcelain');
+  return { commit, isDirty: status !== '' };
+}

@@ -1,0 +1,105 @@
+/** run.json: what a run was started from. Written once; knows nothing of what happened since. */
+import * as fs from 'node:fs';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import type { Config } from '../core/config.ts';
+import { validate } from '../core/config.ts';
+import { keyNames, keyOf } from '../core/configKeys.ts';
+import { FORMAT } from '../core/events.ts';
+import { FailureError } from '../core/types.ts';
+import { FILES } from './layout.ts';
+import type { Shape } from './shape.ts';
+import { count, optional, record, table, text, yes } from './shape.ts';
+
+export interface Manifest {
+  format: { major: number; minor: number };
+  /** The run folder's name. */
+  name: string;
+  /** ISO 8601. */
+  created: string;
+  /** As resolved, every key present; its paths are absolute in memory and relative to the run folder on disk. */
+  config: Config;
+  /** SHA-256 by `train`, `heldOut`, `policy`, `corpus`; absent where the config names none. */
+  hashes: Record<string, string>;
+  /** Of this program and what it computes with. */
+  versions: Record<string, string>;
+  /** Commit of the repository that the config file is in, and whether its files differed from it; absent outside of one. */
+  git?: { commit: string; isDirty: boolean };
+}
+
+type Stored = Omit<Manifest, 'config'> & { config: unknown };
+const stored: Shape<Stored> = record<Stored>({
+  format: record<Manifest['format']>({ major: count, minor: count }),
+  name: text,
+  created: text,
+  config: value => value,
+  hashes: table(text),
+  versions: table(text),
+  git: optional(record<NonNullable<Manifest['git']>>({ commit: text, isDirty: yes })),
+});
+
+/**
+ * The manifest of a run folder, paths resolved. Throws a FailureError where the folder is no run, its manifest is broken,
+ * or a newer version wrote it.
+ */
+export function readManifest(runFolder: string): Manifest {
+  const path = join(runFolder, FILES.manifest);
+  const broken = (message: string, fix?: string): FailureError =>
+    new FailureError({ where: 'store', message, ...(fix !== undefined && { fix }) });
+  let json: unknown;
+  try {
+    json = JSON.parse(fs.readFileSync(path, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw broken(
+        `${runFolder} is not a run folder: it has no ${FILES.manifest}.`,
+        'Name a folder that a run was started in.',
+      );
+    throw broken(`${path} cannot be read: ${(error as Error).message}`);
+  }
+  refuseNewer(json, path);
+  const manifest = stored(json, path);
+  const checked = validate(manifest.config);
+  if ('problems' in checked) {
+    const [problem] = checked.problems;
+    throw broken(`${path}: config.${problem?.key} ${problem?.message}`, problem?.fix);
+  }
+  return { ...manifest, config: mapPaths(checked.config, value => resolve(runFolder, value)) };
+}
+
+/** The manifest's text: paths are relative to the run folder, so that a project can be moved as a whole. */
+export function manifestText(manifest: Manifest, runFolder: string): string {
+  const config = mapPaths(manifest.config, value => {
+    const path = relative(runFolder, resolve(value));
+    return isAbsolute(path) ? path : path.split(sep).join('/') || '.';
+  });
+  return `${JSON.stringify({ ...manifest, config }, null, 2)}\n`;
+}
+
+/** Throws where the value says that a newer major version wrote it; a newer minor is readable. */
+export function refuseNewer(value: unknown, place: string): void {
+  const major = (value as { format?: { major?: unknown } } | null)?.format?.major;
+  if (typeof major !== 'number' || major <= FORMAT.major) return;
+  throw new FailureError({
+    where: 'store',
+    message: `${place} has format ${major}; this version of Branchpoint reads formats up to ${FORMAT.major}.`,
+    fix: 'Update Branchpoint to open this run.',
+  });
+}
+
+/** The config with every path that is not empty replaced. */
+export function mapPaths(config: Config, change: (path: string) => string): Config {
+  const copy = structuredClone(config);
+  for (const key of keyNames) {
+    const spec = keyOf(key);
+    if (spec.kind !== 'text' || !spec.isPath) continue;
+    const steps = key.split('.');
+    const last = steps.pop()!;
+    // The table's keys are complete over Config, so every step but the last is an object and the last a text.
+    const holder = steps.reduce(
+      (at, step) => at[step] as Record<string, unknown>,
+      copy as unknown as Record<string, unknown>,
+    );
+    if (holder[last] !== '') holder[last] = change(holder[last] as string);
+  }
+  return copy;
+}

@@ -1,0 +1,190 @@
+/** Opens a run folder for reading, live or long ended. Knows nothing of who writes it and changes nothing. */
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import type { Event } from '../core/events.ts';
+import type { Pieces } from '../core/pieces.ts';
+import { decodePieces } from '../core/pieces.ts';
+import type { TokenColumns } from '../core/types.ts';
+import { FailureError } from '../core/types.ts';
+import { statOf } from './disk.ts';
+import { eventOf } from './eventShape.ts';
+import { FILES } from './layout.ts';
+import type { Line } from './lines.ts';
+import { wholeLines } from './lines.ts';
+import type { Manifest } from './manifest.ts';
+import { readManifest, refuseNewer } from './manifest.ts';
+import type { TreeEntry } from './offsets.ts';
+import { readOffsets } from './offsets.ts';
+import { parseLine } from './shape.ts';
+import type { TokenSpan, TreeLine } from './trees.ts';
+import { readColumns, readTree } from './trees.ts';
+
+/** New events, and the byte behind their last line: the place to follow on from. */
+export interface EventBatch {
+  events: Event[];
+  /** Where the batch begins; 0 where the journal begins or was replaced, so that what was read before is void. */
+  from: number;
+  next: number;
+}
+
+/** A run folder open for reading. */
+export interface Run {
+  readonly folder: string;
+  readonly manifest: Manifest;
+  /** All events so far, those that were voided by a resumption included (see core/journalOrder). */
+  events(): Promise<Event[]>;
+  /** Batches of events from a byte on: at once what is there, then what is added, until the signal is given. */
+  follow(from: number, signal: AbortSignal): AsyncGenerator<EventBatch>;
+  /** All trees in order; of a tree that was grown again after a resumption only the last. */
+  trees(): Promise<TreeEntry[]>;
+  tree(id: string): Promise<TreeLine>;
+  columns(id: string): Promise<TokenColumns>;
+  /** Undefined where the run has no vocabulary. */
+  pieces(): Promise<Pieces | undefined>;
+}
+
+/** Network file systems tell no changes, so that looking is needed beside watching. */
+const POLL_MS = 250;
+
+/** Throws a FailureError where the folder is no run or a newer version wrote it. */
+export function openRun(folder: string): Run {
+  const manifest = readManifest(folder);
+  let entries: TreeEntry[] = [];
+  const trees = async (): Promise<TreeEntry[]> => {
+    entries = await readOffsets(folder, entries);
+    return lastOfEach(entries);
+  };
+  const tree = async (id: string): Promise<TreeLine> => {
+    const found = (await trees()).find(entry => entry.id === id);
+    if (!found) throw new FailureError({ where: 'store', message: `${folder} has no tree ${id}.` });
+    const read = readTree(folder, found);
+    if (read.id === id) return read;
+    const message = `${join(folder, FILES.treeIndex)} says that tree ${id} is where tree ${read.id} is.`;
+    throw new FailureError({ where: 'store', message, fix: 'Delete the index: it is made again.' });
+  };
+  return {
+    folder,
+    manifest,
+    events: async () => {
+      const events: Event[] = [];
+      for await (const batch of readEvents(folder, 0, undefined)) events.push(...batch.events);
+      return events;
+    },
+    follow: (from, signal) => follow(folder, from, signal),
+    trees,
+    tree,
+    columns: async id => readColumns(folder, columnsOf(await tree(id))),
+    pieces: () => readPieces(folder),
+  };
+}
+
+const columnsOf = ({ tokens }: TreeLine): TokenSpan => tokens;
+
+async function readPieces(folder: string): Promise<Pieces | undefined> {
+  const path = join(folder, FILES.pieces);
+  if (!statOf(path)) return undefined;
+  try {
+    return decodePieces(await fs.promises.readFile(path));
+  } catch (error) {
+    throw new FailureError({ where: 'store', message: `${path}: ${(error as Error).message}` });
+  }
+}
+
+/** Whole lines from a byte on as events. `seq` is the number that the first of them must have; undefined for any. */
+async function* readEvents(
+  folder: string,
+  from: number,
+  seq: number | undefined,
+): AsyncGenerator<EventBatch & { seq: number }> {
+  const path = join(folder, FILES.events);
+  if (!statOf(path)) return;
+  let expected = seq;
+  let at = from;
+  for await (const { lines, next } of wholeLines(path, from)) {
+    const events: Event[] = [];
+    for (const line of lines) {
+      const read = readEvent(line, path, expected ?? (from === 0 ? 0 : undefined));
+      expected = read.seq + 1;
+      if (read.event) events.push(read.event);
+    }
+    yield { events, from: at, next, seq: expected ?? 0 };
+    at = next;
+  }
+}
+
+function readEvent(line: Line, path: string, expected: number | undefined): { seq: number; event?: Event } {
+  const place = `${path}, byte ${line.offset}: event`;
+  const read = eventOf(parseLine(line, path), place);
+  if (read.event?.type === 'run-started') refuseNewer(read.event, path);
+  if (expected === undefined || read.seq === expected) return read;
+  const message = `${place} has number ${read.seq}, but ${expected} comes next: lines are missing or were changed.`;
+  throw new FailureError({ where: 'store', message, fix: 'Restore the file from a copy.' });
+}
+
+async function* follow(folder: string, from: number, signal: AbortSignal): AsyncGenerator<EventBatch> {
+  const path = join(folder, FILES.events);
+  const changes = watchFolder(folder);
+  let next = from;
+  let seq: number | undefined;
+  try {
+    while (!signal.aborted) {
+      changes.arm();
+      const size = statOf(path)?.size ?? 0;
+      if (size < next) {
+        // Only a journal that was replaced is shorter: a torn line is cut where nobody has read yet.
+        next = 0;
+        seq = 0;
+        yield { events: [], from: 0, next: 0 };
+      }
+      for await (const batch of size > next ? readEvents(folder, next, seq) : []) {
+        ({ next, seq } = batch);
+        yield { events: batch.events, from: batch.from, next };
+        if (signal.aborted) return;
+      }
+      await changes.wait(signal);
+    }
+  } finally {
+    changes.close();
+  }
+}
+
+/** Waits until the folder has changed since `arm`, a poll interval has passed, or the signal was given. */
+function watchFolder(folder: string): {
+  arm(): void;
+  wait(signal: AbortSignal): Promise<void>;
+  close(): void;
+} {
+  let isChanged = false;
+  let wake: () => void = () => undefined;
+  const changed = (): void => {
+    isChanged = true;
+    wake();
+  };
+  let watcher: fs.FSWatcher | undefined;
+  try {
+    watcher = fs.watch(folder, { persistent: false }, changed);
+    watcher.on('error', () => watcher?.close());
+  } catch {
+    // Where a folder cannot be watched (too many watchers, some network drives) polling alone finds the changes.
+    watcher = undefined;
+  }
+  const wait = (signal: AbortSignal): Promise<void> =>
+    new Promise(resolve => {
+      if (isChanged || signal.aborted) return resolve();
+      const timer = setTimeout(changed, POLL_MS);
+      signal.addEventListener('abort', changed, { once: true });
+      wake = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', changed);
+        resolve();
+      };
+    });
+  return { arm: () => (isChanged = false), wait, close: () => watcher?.close() };
+}
+
+/** Of entries with one id only the last, in order of steps and of trees within one. */
+function lastOfEach(entries: readonly TreeEntry[]): TreeEntry[] {
+  const byId = new Map(entries.map(entry => [entry.id, entry]));
+  const index = ({ id }: TreeEntry): number => Number(id.slice(id.indexOf('.') + 1));
+  return [...byId.values()].sort((a, b) => a.step - b.step || index(a) - index(b));
+}

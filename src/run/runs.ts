@@ -1,0 +1,108 @@
+/** Lists run folders with what a glance shows. Reads ends of journals, never whole ones. */
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import type { Event, EventOf } from '../core/events.ts';
+import { FailureError } from '../core/types.ts';
+import { statOf } from './disk.ts';
+import { eventOf } from './eventShape.ts';
+import { FILES } from './layout.ts';
+import { tailLines } from './lines.ts';
+import { liveLock } from './lock.ts';
+import type { Manifest } from './manifest.ts';
+import { readManifest } from './manifest.ts';
+
+/** `live`: its worker runs; `interrupted`: it ended without saying so; the others as it said; `unreadable`: see `problem`. */
+export type RunStatus = 'live' | 'finished' | 'stopped' | 'failed' | 'interrupted' | 'unreadable';
+
+export interface RunSummary {
+  folder: string;
+  name: string;
+  status: RunStatus;
+  /** Only where the run is live: whether it waits. */
+  isPaused: boolean;
+  created: string;
+  /** Last finished step, 0 before; and all steps of its config. */
+  step: number;
+  steps: number;
+  /** Mean reward of that step. */
+  reward?: number;
+  /** Why the run failed or cannot be read. */
+  problem?: string;
+}
+
+/** Journal bytes that are looked at for the last step; more only where they hold none. */
+const TAIL = 1 << 16;
+const LONGEST_TAIL = 1 << 24;
+
+/** Summaries of all run folders in a folder, newest first; empty where the folder is not there. */
+export function listRuns(runs: string): RunSummary[] {
+  if (!statOf(runs)?.isDirectory()) return [];
+  return fs
+    .readdirSync(runs, { withFileTypes: true })
+    .filter(entry => entry.isDirectory() && statOf(join(runs, entry.name, FILES.manifest)))
+    .map(entry => summarizeRun(join(runs, entry.name), entry.name))
+    .sort(
+      (a, b) => b.created.localeCompare(a.created) || b.name.localeCompare(a.name, 'en', { numeric: true }),
+    );
+}
+
+/** What a glance at one run folder shows; a folder that cannot be read is `unreadable` and says why. */
+export function summarizeRun(folder: string, name: string): RunSummary {
+  try {
+    return summarize(folder, name, readManifest(folder));
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    const nothing = { isPaused: false, created: '', step: 0, steps: 0 };
+    return { folder, name, status: 'unreadable', ...nothing, problem: error.message };
+  }
+}
+
+function summarize(folder: string, name: string, manifest: Manifest): RunSummary {
+  const events = lastEvents(join(folder, FILES.events));
+  // What was told before the last resumption about an end or later steps is void.
+  const resumed = events.findLast(({ type }) => type === 'resumed');
+  const valid = events.filter(
+    ({ seq, step, type }) => !resumed || seq > resumed.seq || (step <= resumed.step && type !== 'run-ended'),
+  );
+  const ended = last(valid, 'run-ended');
+  const finished = last(valid, 'step-finished');
+  const isLive = liveLock(folder) !== undefined;
+  const lastChange = valid.findLast(({ type }) => type === 'paused' || type === 'resumed');
+  return {
+    folder,
+    name,
+    status: isLive ? 'live' : (ended?.outcome ?? 'interrupted'),
+    isPaused: isLive && lastChange?.type === 'paused',
+    created: manifest.created,
+    step: finished?.step ?? 0,
+    steps: manifest.config.steps,
+    ...(finished && { reward: finished.summary.reward.mean }),
+    ...(!isLive && ended?.failure && { problem: ended.failure.message }),
+  };
+}
+
+const last = <T extends Event['type']>(events: readonly Event[], type: T): EventOf<T> | undefined =>
+  events.findLast((event): event is EventOf<T> => event.type === type);
+
+/** Events at the end of the journal, at least back to the last finished step where there is one in reach. */
+function lastEvents(path: string): Event[] {
+  const size = statOf(path)?.size ?? 0;
+  for (let tail = TAIL; ; tail *= 16) {
+    const events = tailLines(path, tail).flatMap(line =>
+      parsed(line.text, `${path}, byte ${line.offset}: event`),
+    );
+    if (tail >= size || tail >= LONGEST_TAIL || events.some(({ type }) => type === 'step-finished'))
+      return events;
+  }
+}
+
+function parsed(text: string, place: string): Event[] {
+  try {
+    const { event } = eventOf(JSON.parse(text), place);
+    return event ? [event] : [];
+  } catch (error) {
+    if (error instanceof SyntaxError)
+      throw new FailureError({ where: 'store', message: `${place} is not JSON (${error.message}).` });
+    throw error;
+  }
+}
