@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { quantile, summarize } from '../../src/core/summary.ts';
+import { responseTokens } from '../../src/core/tree.ts';
+import { attributionTree } from '../fakes/attributionTree.ts';
+import { randomTree } from '../fakes/randomTree.ts';
+
+const SECONDS = { total: 3, rollout: 2, learn: 1 };
+const LEARNED = { skippedUpdates: 0, trainedTokens: 20, loss: -0.1 };
+
+describe('summary', () => {
+  it('counts a step by hand', () => {
+    const one = attributionTree();
+    const { tree, columns } = one;
+    tree.segments[1]!.entropy = 0.5;
+    tree.segments[4]!.entropy = 0.7;
+    tree.segments[3]!.entropy = 1;
+    const call = { tool: 'search', argument: 'q', outcome: 'error', latencyMs: 30, shared: false } as const;
+    tree.segments[2]!.call = call;
+    columns.entropies.set([1, 2, 3], 2);
+    columns.samplerLogProbs.set([-1, -1, -1], 2);
+    columns.trainerLogProbs.set([-1, -1.5, -0.75], 2);
+    const flat = attributionTree([1, 1, 1, 1]);
+    const summary = summarize([one, flat], LEARNED, SECONDS);
+    assert.equal(summary.tasks, 2);
+    assert.equal(summary.trajectories, 8);
+    assert.ok(Math.abs(summary.reward.mean - 5.1 / 8) < 1e-12);
+    assert.equal(summary.accuracy, 6 / 8);
+    assert.deepEqual(summary.entropy, { all: 2, initial: 0.6, afterTool: 1 });
+    assert.deepEqual(summary.toolCalls, {
+      total: 1,
+      byTool: { search: 1 },
+      errors: 1,
+      latencyP50Ms: 30,
+      latencyP95Ms: 30,
+    });
+    assert.deepEqual(summary.groups, { allRight: 1, mixed: 1, allWrong: 0 });
+    // Once each: 2 + 3 + 2 + 4 + 5 + 2 + 6; written out: (2+3+2+4) + (2+5) + (2+3+2+2) + (2+6).
+    assert.deepEqual(summary.tokens, { sampled: 40, unique: 48, expanded: 70, trained: 20 });
+    assert.deepEqual(summary.responseTokens, { mean: 6.75, max: 9 });
+    assert.deepEqual(summary.stops, { answer: 8 });
+    assert.deepEqual(summary.mismatch, { mean: 0.25, max: 0.5 });
+    assert.deepEqual([summary.loss, summary.gradientNorm, summary.skippedUpdates], [-0.1, undefined, 0]);
+  });
+
+  it('says nothing of what was not measured', () => {
+    const summary = summarize([attributionTree()], { skippedUpdates: 1, trainedTokens: 0 }, SECONDS);
+    for (const key of ['mismatch', 'loss', 'kl', 'gradientNorm', 'clipFraction'])
+      assert.equal(key in summary, false);
+    assert.deepEqual(Object.keys(summary.toolCalls), ['total', 'byTool', 'errors']);
+  });
+
+  it('adds up on random trees', async () => {
+    const grown = await Promise.all(Array.from({ length: 40 }, (_, i) => randomTree(i + 1)));
+    const {
+      branches,
+      stops,
+      reward,
+      toolCalls,
+      groups,
+      responseTokens: lengths,
+    } = summarize(grown, LEARNED, SECONDS);
+    const paths = grown.flatMap(({ tree }) => tree.paths);
+    assert.equal(branches.asked, branches.taken + branches.refused + branches.noBudget);
+    assert.equal(branches.taken, paths.filter(({ origin }) => origin === 'branch').length);
+    assert.equal(
+      Object.values(stops).reduce((a, b) => a + b),
+      paths.length,
+    );
+    assert.equal(
+      toolCalls.total,
+      Object.values(toolCalls.byTool).reduce((a, b) => a + b),
+    );
+    assert.equal(groups.allRight + groups.mixed + groups.allWrong, 40);
+    const parts = Object.values(reward.parts).reduce((a, b) => a + b);
+    assert.ok(Math.abs(parts - reward.mean) < 1e-9, 'the parts add to the mean reward');
+    const longest = grown.flatMap(({ tree }) => tree.paths.map((_, path) => responseTokens(tree, path)));
+    assert.equal(lengths.max, Math.max(...longest));
+  });
+
+  it('interpolates quantiles', () => {
+    assert.equal(quantile([3, 1, 2], 0.5), 2);
+    assert.equal(quantile([0, 10], 0.1), 1);
+  });
+
+  it('refuses a step without trees, or with a path that was not judged', () => {
+    assert.throws(() => summarize([], LEARNED, SECONDS), /without trees/);
+    const one = attributionTree();
+    delete one.tree.paths[0]!.reward;
+    assert.throws(() => summarize([one], LEARNED, SECONDS), /no reward/);
+  });
+});
