@@ -39,8 +39,8 @@ export interface ViewSubject {
 export interface HostVerbs {
   /** First ask of every view: all facts so far that the view folds, in batches through `events` after it. */
   ready(): { subject: ViewSubject; name: string };
-  /** Tree ids of the run, in order, with their steps and mean rewards. */
-  trees(): { id: string; step: number; question: string; reward: number; branches: number; refused: number }[];
+  /** Tree ids of the run, in order, with their steps and mean rewards (absent where no path was judged). */
+  trees(): { id: string; step: number; question: string; reward?: number; branches: number; refused: number }[];
   tree(id: string): Tree;
   openTree(id: string): void;
   openTrajectory(tree: string, path: number, segment?: number): void;

@@ -1,0 +1,218 @@
+/** Webview panels: one dashboard per run, one per rollout tree; they come back after a reload. Knows nothing of what they draw. */
+import { randomBytes } from 'node:crypto';
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import type { Event } from '../core/events.ts';
+import type { Tree } from '../core/types.ts';
+import type { Message, Port, Remote } from '../protocol/channel.ts';
+import { connect, serve, toFailure } from '../protocol/channel.ts';
+import type { HostVerbs, ViewSubject, ViewVerbs } from '../protocol/verbs.ts';
+import type { Log } from './failures.ts';
+import { inBackground, inFull } from './failures.ts';
+import { type CommandName, commandId, PANELS, type ViewKind } from './names.ts';
+import type { Pump } from './pump.ts';
+import { makePump, settled } from './pump.ts';
+import { shell } from './shell.ts';
+import { type Target, targetOf } from './target.ts';
+
+/** Where the panels' facts and trees come from. */
+export interface PanelSource {
+  /** Gives all facts so far, then new ones as they come; `restarted` where the journal was replaced. */
+  follow(
+    runFolder: string,
+    taker: { facts(events: readonly Event[]): void; restarted(events: readonly Event[]): void },
+  ): vscode.Disposable;
+  /** Also trees that still grow. */
+  tree(runFolder: string, id: string): Promise<Tree>;
+  trees(runFolder: string): Promise<ReturnType<HostVerbs['trees']>>;
+}
+
+const COMMANDS: Record<Parameters<HostVerbs['runCommand']>[0], CommandName> = {
+  pause: 'pauseRun',
+  resume: 'resumeRun',
+  stop: 'stopRun',
+  openConfig: 'openConfiguration',
+  evaluate: 'evaluateCheckpoint',
+};
+
+interface OpenPanel {
+  kind: ViewKind;
+  panel: vscode.WebviewPanel;
+  subject: ViewSubject;
+  /** What runs while the view is shown and has asked for its facts. */
+  session?: Session;
+}
+
+interface Session {
+  view: Remote<ViewVerbs>;
+  end(reason: string): void;
+}
+
+export class Panels implements vscode.Disposable {
+  readonly #extension: vscode.Uri;
+  readonly #source: PanelSource;
+  readonly #log: Log;
+  readonly #open = new Set<OpenPanel>();
+  readonly #subscriptions: vscode.Disposable[];
+
+  constructor(extension: vscode.Uri, source: PanelSource, log: Log) {
+    this.#extension = extension;
+    this.#source = source;
+    this.#log = log;
+    this.#subscriptions = (Object.keys(PANELS) as ViewKind[]).map(kind =>
+      vscode.window.registerWebviewPanelSerializer(PANELS[kind], {
+        // eslint-disable-next-line @typescript-eslint/require-await -- the interface asks for a promise
+        deserializeWebviewPanel: async (panel, state: unknown) => {
+          const subject = targetOf(state);
+          if (subject.runFolder === undefined) panel.dispose();
+          else this.#adopt(kind, panel, { ...subject, runFolder: subject.runFolder });
+        },
+      }),
+    );
+  }
+
+  /** Shows the view of a subject: the panel that is open already, or a new one. */
+  show(
+    kind: ViewKind,
+    subject: ViewSubject,
+    column: vscode.ViewColumn = vscode.ViewColumn.Active,
+    preserveFocus = false,
+  ): void {
+    const known = [...this.#open].find(opened => keyOf(opened.kind, opened.subject) === keyOf(kind, subject));
+    if (known === undefined) {
+      const panel = vscode.window.createWebviewPanel(
+        PANELS[kind],
+        titleOf(kind, subject),
+        { viewColumn: column, preserveFocus },
+        this.#options(),
+      );
+      this.#adopt(kind, panel, subject);
+      return;
+    }
+    known.subject = subject;
+    known.panel.reveal(undefined, preserveFocus);
+    const { session } = known;
+    if (session !== undefined) inBackground(this.#log, 'View', session.view.show(subject));
+  }
+
+  /** What is open, for tests and for the explorer's selection. */
+  get subjects(): { kind: ViewKind; subject: ViewSubject }[] {
+    return Array.from(this.#open, ({ kind, subject }) => ({ kind, subject }));
+  }
+
+  #options(): vscode.WebviewPanelOptions & vscode.WebviewOptions {
+    return {
+      enableScripts: true,
+      localResourceRoots: [
+        vscode.Uri.joinPath(this.#extension, 'dist'),
+        vscode.Uri.joinPath(this.#extension, 'media'),
+      ],
+    };
+  }
+
+  #adopt(kind: ViewKind, panel: vscode.WebviewPanel, subject: ViewSubject): void {
+    const opened: OpenPanel = { kind, panel, subject };
+    this.#open.add(opened);
+    panel.title = titleOf(kind, subject);
+    panel.iconPath = { light: this.#media(`${kind}-light.svg`), dark: this.#media(`${kind}-dark.svg`) };
+    const port = portOf(panel.webview, this.#log);
+    const stopServing = serve<HostVerbs>(port, this.#verbs(opened, port));
+    panel.onDidChangeViewState(() => {
+      // A hidden view is thrown away by the window and begins again, with `ready`, when it is shown.
+      if (!panel.visible) opened.session?.end('The view was hidden.');
+    });
+    panel.onDidDispose(() => {
+      stopServing();
+      opened.session?.end('The view was closed.');
+      this.#open.delete(opened);
+    });
+    panel.webview.options = this.#options();
+    panel.webview.html = this.#html(kind, panel.webview, panel.title);
+  }
+
+  #media(name: string): vscode.Uri {
+    return vscode.Uri.joinPath(this.#extension, 'media', name);
+  }
+
+  #html(view: ViewKind, webview: vscode.Webview, title: string): string {
+    const asset = (name: string): string =>
+      webview.asWebviewUri(vscode.Uri.joinPath(this.#extension, 'dist', 'webview', name)).toString();
+    return shell({
+      view,
+      title,
+      cspSource: webview.cspSource,
+      nonce: randomBytes(16).toString('hex'),
+      script: asset(`${view}.js`),
+      styles: [
+        { href: asset(`${view}.css`) },
+        { href: asset('codicon.css'), id: 'vscode-codicon-stylesheet' },
+      ],
+    });
+  }
+
+  #verbs(opened: OpenPanel, port: Port): Parameters<typeof serve<HostVerbs>>[1] {
+    const about = (target: Target): Target => ({ ...target, runFolder: opened.subject.runFolder });
+    return {
+      ready: () => {
+        opened.session?.end('The view began again.');
+        // The answer goes out before the first facts.
+        setImmediate(() => this.#begin(opened, port));
+        return { subject: opened.subject, name: basename(opened.subject.runFolder) };
+      },
+      trees: () => this.#source.trees(opened.subject.runFolder),
+      tree: id => this.#source.tree(opened.subject.runFolder, id),
+      openTree: async tree => void (await run('openTree', about({ tree }))),
+      openTrajectory: async (tree, path, segment) =>
+        void (await run('openTrajectory', about({ tree, path, ...(segment !== undefined && { segment }) }))),
+      runCommand: async command => void (await run(COMMANDS[command], about({}))),
+      remember: subject => void (opened.subject = subject),
+    };
+  }
+
+  #begin(opened: OpenPanel, port: Port): void {
+    if (!opened.panel.visible || !this.#open.has(opened)) return;
+    const { remote: view, close } = connect<ViewVerbs>(port);
+    const pump: Pump = makePump(
+      batch => view.events(batch),
+      error => this.#log.error(`View: ${inFull(toFailure(error))}`),
+    );
+    const facts = this.#source.follow(opened.subject.runFolder, {
+      facts: events => pump.push(settled(events)),
+      restarted: events => pump.restart(settled(events)),
+    });
+    opened.session = {
+      view,
+      end(reason) {
+        facts.dispose();
+        pump.stop();
+        close(reason);
+        delete opened.session;
+      },
+    };
+  }
+
+  dispose(): void {
+    for (const { panel } of [...this.#open]) panel.dispose();
+    vscode.Disposable.from(...this.#subscriptions).dispose();
+  }
+}
+
+const run = (name: CommandName, target: Target): Thenable<unknown> =>
+  vscode.commands.executeCommand(commandId(name), target);
+
+const keyOf = (kind: ViewKind, { runFolder, tree }: ViewSubject): string =>
+  JSON.stringify([kind, runFolder, kind === 'tree' ? (tree ?? '') : '']);
+
+const titleOf = (kind: ViewKind, { runFolder, tree }: ViewSubject): string =>
+  kind === 'tree' ? `${basename(runFolder)} · tree ${tree ?? ''}` : basename(runFolder);
+
+function portOf(webview: vscode.Webview, log: Log): Port {
+  return {
+    post: message => inBackground(log, 'View', webview.postMessage(message)),
+    listen(receive) {
+      // The page is our own script under a strict policy; the channel drops what it has not asked for.
+      const listening = webview.onDidReceiveMessage((message: Message) => receive(message));
+      return () => void listening.dispose();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/** What the rows of the run explorer say, in words for eyes and for screen readers. Knows nothing of VS Code or files. */
+import type { FinishedStep, RunState } from '../core/fold.ts';
+import type { TreeEntry } from '../run/offsets.ts';
+import type { RunSummary } from '../run/runs.ts';
+import { counted } from './trajectoryText.ts';
+
+/** A run as its row shows it: `starting` is live without a step. */
+export type RowStatus = 'running' | 'paused' | 'starting' | Exclude<RunSummary['status'], 'live'>;
+
+/** An icon (codicon) and the theme's colour for it. */
+export interface RowIcon {
+  icon: string;
+  color?: string;
+}
+
+export const RUN_ICONS: Record<RowStatus, RowIcon> = {
+  running: { icon: 'play-circle', color: 'charts.green' },
+  starting: { icon: 'loading~spin' },
+  paused: { icon: 'debug-pause', color: 'charts.yellow' },
+  finished: { icon: 'pass', color: 'testing.iconPassed' },
+  stopped: { icon: 'circle-slash', color: 'descriptionForeground' },
+  failed: { icon: 'error', color: 'testing.iconFailed' },
+  interrupted: { icon: 'warning', color: 'list.warningForeground' },
+  unreadable: { icon: 'question', color: 'list.warningForeground' },
+};
+
+export function statusOf({ status, isPaused, step }: RunSummary): RowStatus {
+  if (status !== 'live') return status;
+  return isPaused ? 'paused' : step === 0 ? 'starting' : 'running';
+}
+
+/** Whether the run can be paused, resumed or stopped: the row's context for menus. */
+export const CONTEXTS: Record<
+  RowStatus,
+  'run.running' | 'run.paused' | 'run.resumable' | 'run.finished' | 'run.unreadable'
+> = {
+  running: 'run.running',
+  starting: 'run.running',
+  paused: 'run.paused',
+  stopped: 'run.resumable',
+  failed: 'run.resumable',
+  interrupted: 'run.resumable',
+  finished: 'run.finished',
+  unreadable: 'run.unreadable',
+};
+
+/** `.62`, `1.00`, `−.05`: two decimals without the zero that says nothing. */
+export const short = (value: number): string =>
+  value
+    .toFixed(2)
+    .replace('-', '−')
+    .replace(/^(−?)0\./, '$1.');
+
+export function runDescription(run: RunSummary): string {
+  const status = statusOf(run);
+  if (status === 'unreadable') return 'cannot be read';
+  const parts = [`step ${run.step}/${run.steps}`];
+  if (run.reward !== undefined) parts.push(`R ${short(run.reward)}`);
+  if (status !== 'running' && status !== 'finished') parts.push(status);
+  return parts.join(' · ');
+}
+
+/** The same as a sentence. */
+export function runLabel(run: RunSummary): string {
+  const reward = run.reward === undefined ? '' : `, mean reward ${run.reward.toFixed(2)}`;
+  const problem = run.problem === undefined ? '' : `. ${run.problem}`;
+  return `Run ${run.name}, ${statusOf(run)}, step ${run.step} of ${run.steps}${reward}${problem}`;
+}
+
+export function stepDescription({ summary: { reward, entropy, branches } }: FinishedStep): string {
+  return `R ${short(reward.mean)} · H ${short(entropy.all)} · ${branches.taken} of ${branches.asked} branched`;
+}
+
+export function stepLabel({ step, summary }: FinishedStep): string {
+  const { reward, accuracy, entropy, branches, toolCalls } = summary;
+  return `Step ${step}, mean reward ${reward.mean.toFixed(2)}, ${Math.round(accuracy * 100)} percent right, entropy ${entropy.all.toFixed(2)} nats, ${branches.taken} branches taken and ${branches.refused} refused, ${toolCalls.total} tool calls`;
+}
+
+/** The step that is under way: what is grown of it so far. */
+export function liveStepDescription(live: NonNullable<RunState['live']>): string {
+  const judged = live.trees.filter(({ rewards }) => rewards !== undefined).length;
+  const segments = live.trees.reduce((sum, tree) => sum + tree.segments.length, 0);
+  return judged > 0
+    ? `${judged} of ${live.trees.length} trees done`
+    : `growing ${counted(live.trees.length, 'tree')}, ${counted(segments, 'segment')}`;
+}
+
+export function treeDescription({
+  reward,
+  branches,
+  refused,
+}: Pick<TreeEntry, 'reward' | 'branches' | 'refused'>): string {
+  return `${reward === undefined ? 'not judged' : `R ${short(reward)}`} · ${branches} branched, ${refused} refused`;
+}
+
+/** `sample-1 step 12/40 · R .62`, after an icon. */
+export function statusText(run: RunSummary): string {
+  const status = statusOf(run);
+  return `$(${status === 'running' ? 'sync~spin' : RUN_ICONS[status].icon}) ${run.name} ${runDescription(run)}`;
+}

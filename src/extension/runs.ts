@@ -1,0 +1,283 @@
+/** The runs that this window knows: found in folders, summarised from the ends of their journals, live ones followed. Knows nothing of views or workers. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import type { Event } from '../core/events.ts';
+import type { RunState } from '../core/fold.ts';
+import { emptyState, fold, foldInto } from '../core/fold.ts';
+import { FILES } from '../run/layout.ts';
+import { liveLock } from '../run/lock.ts';
+import { openRun } from '../run/reader.ts';
+import type { RunSummary } from '../run/runs.ts';
+import { summarizeRun } from '../run/runs.ts';
+import type { Log } from './failures.ts';
+import { inBackground } from './failures.ts';
+
+/** Rows are drawn again at most as often while a run is live. */
+const QUIET_MS = 100;
+/** How often it is asked whether a live run's worker still lives: one that was killed says nothing. */
+const LIFE_MS = 2000;
+/** States of ended runs that are kept. */
+const KEPT_STATES = 50;
+
+/** What is known of a run folder; `stamp` tells whether it must be read again. */
+interface Known {
+  summary: RunSummary;
+  stamp: string;
+}
+
+interface Followed {
+  state: RunState;
+  stop: AbortController;
+}
+
+/** Takes the facts of a run: all so far first, and again where the journal was replaced. */
+export interface Taker {
+  facts(events: readonly Event[]): void;
+  restarted(events: readonly Event[]): void;
+}
+
+export class Runs implements vscode.Disposable {
+  readonly #sources: () => Promise<string[]>;
+  readonly #log: Log;
+  readonly #known = new Map<string, Known>();
+  readonly #followed = new Map<string, Followed>();
+  readonly #states = new Map<string, { stamp: string; state: Promise<RunState> }>();
+  readonly #changed = new vscode.EventEmitter<string | undefined>();
+  readonly #watched = new Map<string, vscode.Disposable>();
+  #timers: Partial<Record<'change' | 'refresh', NodeJS.Timeout>> = {};
+  readonly #pulse: NodeJS.Timeout;
+  #refreshing: Promise<void> | undefined;
+
+  /** A run folder whose row is old, or undefined where the list is. */
+  readonly onDidChange = this.#changed.event;
+
+  /** `sources` says which folders hold run folders. Nothing is read before the first refresh. */
+  constructor(sources: () => Promise<string[]>, log: Log) {
+    this.#sources = sources;
+    this.#log = log;
+    this.#pulse = setInterval(() => this.#checkLives(), LIFE_MS);
+    this.#pulse.unref();
+  }
+
+  /** Newest first. */
+  list(): RunSummary[] {
+    const all = [...this.#known.keys()].map(folder => this.get(folder)!);
+    return all.sort(
+      (a, b) => b.created.localeCompare(a.created) || b.name.localeCompare(a.name, 'en', { numeric: true }),
+    );
+  }
+
+  live(): RunSummary[] {
+    return this.list().filter(({ status }) => status === 'live');
+  }
+
+  /** The summary, with the live numbers where the run is followed. */
+  get(folder: string): RunSummary | undefined {
+    const summary = this.#known.get(folder)?.summary;
+    const state = this.#followed.get(folder)?.state;
+    if (summary === undefined || state === undefined || state.last === undefined) return summary;
+    const last = state.summaries.at(-1);
+    return {
+      ...summary,
+      isPaused: state.status === 'paused',
+      step: last?.step ?? 0,
+      steps: state.steps,
+      ...(last !== undefined && { reward: last.summary.reward.mean }),
+    };
+  }
+
+  /** The state that the facts so far fold to: of a live run always the newest, of an ended one read on demand. */
+  async state(folder: string): Promise<RunState> {
+    const followed = this.#followed.get(folder);
+    if (followed?.state.last !== undefined) return followed.state;
+    const stamp = await stampOf(folder);
+    const kept = this.#states.get(folder);
+    if (kept?.stamp === stamp) return kept.state;
+    const state = openRun(folder).events().then(fold);
+    this.#states.set(folder, { stamp, state });
+    for (const oldest of this.#states.keys())
+      if (this.#states.size > KEPT_STATES) this.#states.delete(oldest);
+    return state;
+  }
+
+  follow(folder: string, taker: Taker): vscode.Disposable {
+    const stop = new AbortController();
+    inBackground(this.#log, `Reading ${folder}`, this.#give(folder, taker, stop.signal));
+    return new vscode.Disposable(() => stop.abort());
+  }
+
+  /** Looks through all folders again; a refresh that runs already is joined. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#findAll().finally(() => (this.#refreshing = undefined));
+    return this.#refreshing;
+  }
+
+  /** Takes a run folder in that was just made, without looking through all others. */
+  async add(folder: string): Promise<RunSummary> {
+    await this.#look(folder, folder.split(/[\\/]/).at(-1)!);
+    this.#changed.fire(undefined);
+    const summary = this.get(folder);
+    if (summary === undefined) throw new Error(`${folder} is not a run folder.`);
+    return summary;
+  }
+
+  async #findAll(): Promise<void> {
+    const sources = [...new Set(await this.#sources())];
+    const found = new Set<string>();
+    for (const source of sources) {
+      for (const name of await foldersIn(source)) {
+        const folder = join(source, name);
+        if (await this.#look(folder, name)) found.add(folder);
+      }
+    }
+    for (const folder of this.#known.keys()) if (!found.has(folder)) this.#forget(folder);
+    this.#watch(sources);
+    this.#changed.fire(undefined);
+  }
+
+  /** Reads a run's summary where something in its folder changed. False where it is no run folder. */
+  async #look(folder: string, name: string): Promise<boolean> {
+    const stamp = await stampOf(folder);
+    if (stamp === '') return false;
+    const known = this.#known.get(folder);
+    if (known?.stamp !== stamp) {
+      const summary = summarizeRun(folder, name);
+      this.#known.set(folder, { summary, stamp });
+      // Reading ends of journals is quick but not asynchronous: the window may draw in between.
+      await new Promise(resolve => setImmediate(resolve));
+    }
+    const isLive = this.#known.get(folder)?.summary.status === 'live';
+    if (isLive && !this.#followed.has(folder)) this.#followLive(folder);
+    if (!isLive) this.#unfollow(folder);
+    return true;
+  }
+
+  #followLive(folder: string): void {
+    const followed: Followed = { state: emptyState(), stop: new AbortController() };
+    this.#followed.set(folder, followed);
+    const take = (events: readonly Event[]): void => {
+      foldInto(followed.state, events);
+      this.#changeSoon(folder);
+      if (events.some(({ type }) => type === 'run-ended')) this.#refreshSoon();
+    };
+    const restarted = (events: readonly Event[]): void => {
+      followed.state = emptyState();
+      take(events);
+    };
+    inBackground(
+      this.#log,
+      `Following ${folder}`,
+      this.#give(folder, { facts: take, restarted }, followed.stop.signal),
+    );
+  }
+
+  async #give(folder: string, taker: Taker, signal: AbortSignal): Promise<void> {
+    let isFirst = true;
+    for await (const { events, from } of openRun(folder).follow(0, signal)) {
+      if (signal.aborted) return;
+      if (from === 0 && !isFirst) taker.restarted(events);
+      else taker.facts(events);
+      isFirst = false;
+    }
+  }
+
+  /** A worker that was killed leaves its lock behind: the run is then interrupted, and nothing on disk changes. */
+  #checkLives(): void {
+    for (const folder of this.#followed.keys()) {
+      if (liveLock(folder) !== undefined) continue;
+      const known = this.#known.get(folder);
+      if (known !== undefined) known.stamp = '';
+      this.#refreshSoon();
+    }
+  }
+
+  #watch(sources: readonly string[]): void {
+    for (const [source, watcher] of this.#watched)
+      if (!sources.includes(source)) {
+        watcher.dispose();
+        this.#watched.delete(source);
+      }
+    for (const source of sources) {
+      if (this.#watched.has(source)) continue;
+      // A folder that is made later is seen from here too: the pattern's base need not exist yet.
+      const watcher = vscode.workspace.createFileSystemWatcher(
+        new vscode.RelativePattern(vscode.Uri.file(source), `*/{${FILES.manifest},${FILES.lock}}`),
+      );
+      const changed = (): void => this.#refreshSoon();
+      this.#watched.set(
+        source,
+        vscode.Disposable.from(
+          watcher,
+          watcher.onDidCreate(changed),
+          watcher.onDidChange(changed),
+          watcher.onDidDelete(changed),
+        ),
+      );
+    }
+  }
+
+  #changeSoon(folder: string): void {
+    this.#timers.change ??= setTimeout(() => {
+      delete this.#timers.change;
+      this.#changed.fire(this.#followed.size > 1 ? undefined : folder);
+    }, QUIET_MS);
+  }
+
+  #refreshSoon(): void {
+    this.#timers.refresh ??= setTimeout(() => {
+      delete this.#timers.refresh;
+      inBackground(this.#log, 'Looking for runs', this.refresh());
+    }, QUIET_MS);
+  }
+
+  #unfollow(folder: string): void {
+    this.#followed.get(folder)?.stop.abort();
+    this.#followed.delete(folder);
+  }
+
+  #forget(folder: string): void {
+    this.#unfollow(folder);
+    this.#known.delete(folder);
+    this.#states.delete(folder);
+  }
+
+  dispose(): void {
+    clearInterval(this.#pulse);
+    for (const timer of Object.values(this.#timers)) clearTimeout(timer);
+    for (const folder of [...this.#followed.keys()]) this.#unfollow(folder);
+    vscode.Disposable.from(...this.#watched.values(), this.#changed).dispose();
+  }
+}
+
+/** Names of the folders in a folder; none where it is not there. */
+async function foldersIn(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter(entry => entry.isDirectory()).map(({ name }) => name);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** What changes with a run folder's journal and lock; '' where it is no run folder. */
+async function stampOf(folder: string): Promise<string> {
+  const facts = await Promise.all(
+    [FILES.manifest, FILES.events, FILES.lock].map(name => stampOfFile(join(folder, name))),
+  );
+  return facts[0] === '' ? '' : facts.join(' ');
+}
+
+async function stampOfFile(path: string): Promise<string> {
+  try {
+    const { size, mtimeMs } = await stat(path);
+    return `${size}@${mtimeMs}`;
+  } catch (error) {
+    if (isMissing(error)) return '';
+    throw error;
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
