@@ -224,39 +224,47 @@ function shifted(g: Graph, scores: Value): { z: Value; e: Value; sum: Value; log
 const entropyOf = (g: Graph, { z, e, sum, logSum }: ReturnType<typeof shifted>): Value =>
   ops.subtract(g, logSum, ops.divide(g, ops.reduceSum(g, ops.multiply(g, e, z), [1]), sum));
 
+/** Scores s = logits / τ; the rows are scaled before the product because they are narrower than its result. */
+function scoresOf({ tape, hidden, norm, matrix, sharpness }: HeadInputs, shape: ModelShape): Value {
+  const normed = apply(tape, 'rmsNorm', [hidden, norm], { epsilon: shape.epsilon });
+  return apply(tape, 'linear', [apply(tape, 'multiply', [normed, sharpness], {}), matrix], {});
+}
+
 /** Last hidden rows → `logProbs` of the targets and `entropies`, both [rows, 1], at temperature 1 / sharpness. */
 export function headForward(shape: ModelShape): Graph {
-  const { g, hidden, norm, matrix, targets, sharpness } = headInputs(shape);
-  const logits = ops.gemm(g, ops.rmsNorm(g, hidden, norm, shape.epsilon), matrix, { transB: true });
-  const parts = shifted(g, ops.multiply(g, logits, sharpness));
-  g.output('logProbs', ops.subtract(g, ops.gatherElements(g, parts.z, targets, 1), parts.logSum));
+  const inputs = headInputs(shape);
+  const { g } = inputs;
+  const parts = shifted(g, scoresOf(inputs, shape));
+  g.output('logProbs', ops.subtract(g, ops.gatherElements(g, parts.z, inputs.targets, 1), parts.logSum));
   g.output('entropies', entropyOf(g, parts));
   return g;
 }
 
 /**
  * Given `dLogProb` (and, where `withEntropy`, `dEntropy`), both [rows, 1]: `dHidden`, `dNorm` and `dMatrix`.
- * With p the softmax of s = logits/τ: ∂log p_t/∂s = onehot(t) − p and ∂H/∂s = −p·(log p + H).
+ * With p the softmax of the scores s: ∂log p_t/∂s = onehot(t) − p and ∂H/∂s = −p·(log p + H).
  */
 export function headBackward(shape: ModelShape, withEntropy: boolean): Graph {
-  const { g, tape, hidden, norm, matrix, targets, sharpness } = headInputs(shape);
+  const inputs = headInputs(shape);
+  const { g, tape, hidden, norm, matrix, targets } = inputs;
   const dLogProb = g.input('dLogProb', ['rows', 1]);
-  const normed = apply(tape, 'rmsNorm', [hidden, norm], { epsilon: shape.epsilon });
-  const logits = apply(tape, 'linear', [normed, matrix], {});
-  const scores = ops.multiply(g, logits, sharpness);
+  const scores = scoresOf(inputs, shape);
   const minus = ops.negate(g, dLogProb);
   let spread: Value;
   if (withEntropy) {
     const parts = shifted(g, scores);
     const p = ops.divide(g, parts.e, parts.sum);
     const surprise = ops.add(g, ops.subtract(g, parts.z, parts.logSum), entropyOf(g, parts));
-    const slope = ops.subtract(g, minus, ops.multiply(g, surprise, g.input('dEntropy', ['rows', 1])));
-    spread = ops.multiply(g, p, ops.multiply(g, slope, sharpness));
+    spread = ops.multiply(
+      g,
+      p,
+      ops.subtract(g, minus, ops.multiply(g, surprise, g.input('dEntropy', ['rows', 1]))),
+    );
   } else {
-    spread = ops.multiply(g, ops.softmax(g, scores), ops.multiply(g, minus, sharpness));
+    spread = ops.multiply(g, ops.softmax(g, scores), minus);
   }
-  const dLogits = ops.scatterAddElements(g, spread, targets, ops.multiply(g, dLogProb, sharpness));
-  const [dHidden, dNorm, dMatrix] = differentiate(tape, logits, dLogits, [hidden, norm, matrix]);
+  const dScores = ops.scatterAddElements(g, spread, targets, dLogProb);
+  const [dHidden, dNorm, dMatrix] = differentiate(tape, scores, dScores, [hidden, norm, matrix]);
   g.output('dHidden', dHidden!);
   g.output('dNorm', dNorm!);
   g.output('dMatrix', dMatrix!);

@@ -9,11 +9,13 @@ const TRANSIENT_HIDDEN = 12;
 const TRANSIENT_FEED_FORWARD = 8;
 const TRANSIENT_SCORES = 5;
 
-/** Largest number of bytes that the head's logits may take at once; its rows go in chunks of as many as fit. */
-export const LOGITS_BYTES = 16 * 2 ** 20;
+/** The head's logits are computed for so many rows at once that they stay in a processor's cache where they can. */
+const LOGITS_BYTES = 4 * 2 ** 20;
+/** Fewer rows would make slow matrix products, and copy the head's gradient too often. */
+const LEAST_HEAD_ROWS = 256;
 
 export const headChunkRows = ({ vocabulary }: ModelShape): number =>
-  Math.max(64, Math.floor(LOGITS_BYTES / (FLOAT * vocabulary)));
+  Math.max(LEAST_HEAD_ROWS, Math.floor(LOGITS_BYTES / (FLOAT * vocabulary)));
 
 /** How a pack's activations are laid out: its rows, and the keys that each of them is compared with. */
 export interface PackSize {
