@@ -14,9 +14,9 @@ import { wholeLines } from './lines.ts';
 import type { Manifest } from './manifest.ts';
 import { readManifest, refuseNewer } from './manifest.ts';
 import type { TreeEntry } from './offsets.ts';
-import { readOffsets } from './offsets.ts';
+import { readOffsets, scan } from './offsets.ts';
 import { parseLine } from './shape.ts';
-import type { TokenSpan, TreeLine } from './trees.ts';
+import type { TreeLine } from './trees.ts';
 import { readColumns, readTree } from './trees.ts';
 
 /** New events, and the byte behind their last line: the place to follow on from. */
@@ -55,12 +55,13 @@ export function openRun(folder: string): Run {
     return lastOfEach(entries);
   };
   const tree = async (id: string): Promise<TreeLine> => {
-    const found = (await trees()).find(entry => entry.id === id);
-    if (!found) throw new FailureError({ where: 'store', message: `${folder} has no tree ${id}.` });
-    const read = readTree(folder, found);
-    if (read.id === id) return read;
-    const message = `${join(folder, FILES.treeIndex)} says that tree ${id} is where tree ${read.id} is.`;
-    throw new FailureError({ where: 'store', message, fix: 'Delete the index: it is made again.' });
+    const found = treeAt(folder, await trees(), id);
+    if (found) return found;
+    // An index is a cache: one that misleads is not believed a second time.
+    entries = await scan(join(folder, FILES.trees));
+    const scanned = treeAt(folder, lastOfEach(entries), id);
+    if (scanned) return scanned;
+    throw new FailureError({ where: 'store', message: `${folder} has no tree ${id}.` });
   };
   return {
     folder,
@@ -73,12 +74,23 @@ export function openRun(folder: string): Run {
     follow: (from, signal) => follow(folder, from, signal),
     trees,
     tree,
-    columns: async id => readColumns(folder, columnsOf(await tree(id))),
+    columns: async id => readColumns(folder, (await tree(id)).tokens),
     pieces: () => readPieces(folder),
   };
 }
 
-const columnsOf = ({ tokens }: TreeLine): TokenSpan => tokens;
+/** The tree where the entries say it is; undefined where it is not there. */
+function treeAt(folder: string, entries: readonly TreeEntry[], id: string): TreeLine | undefined {
+  const entry = entries.find(candidate => candidate.id === id);
+  if (!entry) return undefined;
+  try {
+    const tree = readTree(folder, entry);
+    return tree.id === id ? tree : undefined;
+  } catch (error) {
+    if (error instanceof FailureError) return undefined;
+    throw error;
+  }
+}
 
 async function readPieces(folder: string): Promise<Pieces | undefined> {
   const path = join(folder, FILES.pieces);

@@ -1,0 +1,96 @@
+/** A write happens as a whole or leaves what was there. */
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'mocha';
+import {
+  append,
+  close,
+  interceptWrites,
+  openAppend,
+  remove,
+  writeAtomically,
+  writeNew,
+} from '../../src/run/disk.ts';
+import { lastWholeLine, wholeLines } from '../../src/run/lines.ts';
+import { inFolder } from './fixtures.ts';
+
+describe('disk', () => {
+  it('cuts off what a failing append has written', () =>
+    inFolder(folder => {
+      const path = join(folder, 'log');
+      const file = openAppend(path);
+      append(file, Buffer.from('one\n'));
+      const restore = interceptWrites((operation, at, bytes) => {
+        if (operation !== 'append') return;
+        writeFileSync(at, bytes!.subarray(0, 2), { flag: 'a' });
+        throw new Error('ENOSPC');
+      });
+      assert.throws(() => append(file, Buffer.from('two\n')), /ENOSPC/);
+      restore();
+      append(file, Buffer.from('three\n'));
+      close(file);
+      assert.equal(readFileSync(path, 'utf8'), 'one\nthree\n');
+    }));
+
+  it('keeps the old file where the new one cannot take its place', () =>
+    inFolder(folder => {
+      const path = join(folder, 'file');
+      writeAtomically(path, 'old');
+      const restore = interceptWrites(operation => {
+        if (operation === 'rename') throw new Error('EIO');
+      });
+      assert.throws(() => writeAtomically(path, 'new'), /EIO/);
+      restore();
+      assert.equal(readFileSync(path, 'utf8'), 'old');
+      assert.deepEqual(readdirSync(folder), ['file']);
+    }));
+
+  it('makes a new file once, with the rights that were asked for', () =>
+    inFolder(folder => {
+      const path = join(folder, 'file');
+      writeNew(path, 'mine', 0o600);
+      assert.throws(() => writeNew(path, 'yours'), /EEXIST/);
+      assert.equal(readFileSync(path, 'utf8'), 'mine');
+      if (process.platform !== 'win32') assert.equal(statSync(path).mode & 0o777, 0o600);
+      remove(path);
+      remove(path);
+      assert.deepEqual(readdirSync(folder), []);
+    }));
+});
+
+describe('lines', () => {
+  it('are whole, with their places in bytes, over chunks and characters of many bytes', () =>
+    inFolder(async folder => {
+      const path = join(folder, 'log');
+      const texts = ['é'.repeat(700_000), '', 'x'.repeat(1_200_000), 'last'];
+      writeFileSync(path, `${texts.join('\n')}\ntorn é`);
+      const lines = [];
+      let end = 0;
+      for await (const batch of wholeLines(path, 0)) {
+        lines.push(...batch.lines);
+        end = batch.next;
+      }
+      assert.deepEqual(
+        lines.map(({ text }) => text),
+        texts,
+      );
+      assert.equal(end, statSync(path).size - Buffer.byteLength('torn é'));
+      const bytes = readFileSync(path);
+      for (const { text, offset, length } of lines)
+        assert.equal(bytes.toString('utf8', offset, offset + length), text);
+      assert.deepEqual(lastWholeLine(path), { line: lines.at(-1), end });
+    }));
+
+  it('are none in a file that is empty, missing or has no line feed', () =>
+    inFolder(folder => {
+      const path = join(folder, 'log');
+      assert.deepEqual(lastWholeLine(path), { end: 0 });
+      writeFileSync(path, '');
+      assert.deepEqual(lastWholeLine(path), { end: 0 });
+      writeFileSync(path, 'torn');
+      assert.deepEqual(lastWholeLine(path), { end: 0 });
+      writeFileSync(path, 'x'.repeat(200_000));
+      assert.deepEqual(lastWholeLine(path), { end: 0 });
+    }));
+});
