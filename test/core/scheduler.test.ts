@@ -257,7 +257,35 @@ describe('scheduler', () => {
     assert.deepEqual([stops(turn), response(turn)], [['turn-length'], [20]]);
   });
 
-  it('refuses reports of another phase and results that do not fit', () => {
+  it('grows the same tree in whatever order results arrive', () => {
+    const both: Scripted[][] = [
+      [
+        [0.4, 'call'],
+        [0.4, 'answer'],
+      ],
+      [
+        [0.5, 'call'],
+        [0.5, 'answer'],
+      ],
+    ];
+    const { growth } = play(rules({ initial: 2, total: 2 }), both, []);
+    const results = growth.segments.flatMap(({ kind }, index) =>
+      kind === 'tool' ? [growth.growers[index]] : [],
+    );
+    assert.deepEqual(results, [0, 1], 'the last path’s result was reported first');
+  });
+
+  it('appends no end-of-sequence at the call limit where there is no token left for it', () => {
+    const turns: Scripted[][] = [[[0.4, 'call', 30]]];
+    const kinds = (maxResponseTokens: number): string[] =>
+      play(rules({ initial: 1, total: 1, callLimit: 0, maxResponseTokens }), turns, []).growth.segments.map(
+        ({ kind }) => kind,
+      );
+    assert.deepEqual(kinds(31), ['prompt', 'model', 'forced']);
+    assert.deepEqual(kinds(30), ['prompt', 'model']);
+  });
+
+  it('refuses reports of another phase', () => {
     const growth = scheduler.plant(rules({}), { tokens: 1, text: '' });
     assert.throws(
       () => scheduler.apply(growth, { phase: 'call', answers: [] }, () => 0),
