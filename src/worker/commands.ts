@@ -1,133 +1,125 @@
-/** The command line as one table: what each command takes, and what it is for. Knows nothing of how a command does it. */
-import { parseArgs } from 'node:util';
-import type { Screen } from './progress.ts';
+/** Every command of the program, in one table. Knows nothing of how a command does its work. */
+import { helpText, readCall, UsageError, type Commands, type ExitCode, type Io } from './commandLine.ts';
+import { FailureError } from '../core/types.ts';
+import { evaluateCommand } from './evaluateCommand.ts';
+import { pauseCommand, resumeCommand, stopCommand, trainCommand } from './launch.ts';
+import { sftCommand } from './sftCommand.ts';
+import { showCommand } from './showCommand.ts';
 
-export interface Io {
-  out: Screen;
-  err: Screen;
-}
+const JSON_OPTION = { sentence: 'Print the result as one line of JSON, last.' };
+const DETACH = { sentence: 'Work in a process of its own that outlives this one; print the run folder.' };
 
-export interface OptionSpec {
-  /** What the value is called in the usage; absent for a switch. */
-  value?: string;
-  sentence: string;
-}
+export const COMMANDS: Commands = {
+  train: {
+    args: ['CONFIG'],
+    sentence: 'Train a policy as the config says, in a new run folder.',
+    options: {
+      out: { value: 'DIR', sentence: 'Make the run folder in DIR.' },
+      seed: { value: 'N', sentence: 'Use another seed.' },
+      steps: { value: 'N', sentence: 'Do N steps.' },
+      name: { value: 'NAME', sentence: 'Call the run folder NAME-<n>.' },
+      detach: DETACH,
+      json: JSON_OPTION,
+    },
+    run: trainCommand,
+  },
+  resume: {
+    args: ['RUN'],
+    sentence: 'Go on with a run: lift its pause, or start from its last checkpoint.',
+    options: { detach: DETACH, json: JSON_OPTION },
+    run: resumeCommand,
+  },
+  pause: {
+    args: ['RUN'],
+    sentence: 'Pause a run after the step that it is in, with a checkpoint saved.',
+    options: {},
+    run: pauseCommand,
+  },
+  stop: {
+    args: ['RUN'],
+    sentence: 'Stop a run after the step that it is in, with a checkpoint saved.',
+    options: {},
+    run: stopCommand,
+  },
+  eval: {
+    args: ['RUN|CHECKPOINT'],
+    sentence: 'Measure a policy on the held-out tasks.',
+    options: {
+      config: {
+        value: 'CONFIG',
+        sentence: 'Take data, tools and rollout from this config instead of the run’s.',
+      },
+      tasks: { value: 'N', sentence: 'Use the first N tasks.' },
+      samples: { value: 'N', sentence: 'Sample N trajectories per task.' },
+      json: JSON_OPTION,
+    },
+    run: evaluateCommand,
+  },
+  show: {
+    args: ['RUN'],
+    sentence: 'Show a run’s steps, or the trees of a step with entropies, decisions, rewards and advantages.',
+    options: {
+      step: { value: 'N', sentence: 'Show the trees of step N.' },
+      tree: { value: 'ID', sentence: 'Show one tree, such as 3.0.' },
+      json: { sentence: 'Print JSON, one line per step or tree.' },
+    },
+    run: showCommand,
+  },
+  sft: {
+    args: ['CONFIG', 'DEMONSTRATIONS'],
+    sentence: 'Fine-tune the config’s policy on demonstrations (a cold start), tool text left out.',
+    options: {
+      out: {
+        value: 'DIR',
+        sentence: 'Folder for the new policy; what an interrupted fine-tuning left there is gone on with.',
+      },
+      tokens: { value: 'N', sentence: 'Read N tokens in all.' },
+      rows: { value: 'N', sentence: 'Demonstrations per update.' },
+      rate: { value: 'X', sentence: 'Highest learning rate.' },
+    },
+    run: sftCommand,
+  },
+  help: {
+    args: [],
+    sentence: 'Print this.',
+    options: {},
+    run: (_, io) => {
+      io.out.write(helpText(COMMANDS));
+      return Promise.resolve(0);
+    },
+  },
+};
 
-export interface Call {
-  command: string;
-  args: readonly string[];
-  options: Readonly<Record<string, string | boolean | undefined>>;
-}
-
-/** Exit codes: 0 done, 1 failed, 2 asked wrongly. */
-export type ExitCode = 0 | 1 | 2;
-
-export interface Command {
-  /** Positional arguments as the usage shows them; all are needed. */
-  args: readonly string[];
-  sentence: string;
-  options: Readonly<Record<string, OptionSpec>>;
-  run(call: Call, io: Io): Promise<ExitCode>;
-}
-
-export type Commands = Readonly<Record<string, Command>>;
-
-/** A command line that cannot be understood; the message says what to write instead. */
-export class UsageError extends Error {}
-
-/** Understands a command line, or throws a UsageError. */
-export function readCall(commands: Commands, argv: readonly string[]): Call {
-  const [name = '', ...rest] = argv;
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command)
-    throw new UsageError(
-      `There is no command ${JSON.stringify(name)}. Commands: ${Object.keys(commands).join(', ')}.`,
-    );
-  const { values, positionals } = parse(name, command, rest);
-  if (positionals.length < command.args.length)
-    throw new UsageError(`${name} needs ${command.args[positionals.length]!}: ${usage(name, command)}`);
-  if (positionals.length > command.args.length)
-    throw new UsageError(
-      `${name} does not take ${JSON.stringify(positionals[command.args.length])}: ${usage(name, command)}`,
-    );
-  return { command: name, args: positionals, options: values };
-}
-
-function parse(
-  name: string,
-  command: Command,
-  args: string[],
-): { values: Call['options']; positionals: string[] } {
-  const options = Object.fromEntries(
-    Object.entries(command.options).map(([option, { value }]) => [
-      option,
-      { type: value === undefined ? ('boolean' as const) : ('string' as const) },
-    ]),
-  );
+/** Understands the arguments, does what they ask and says what went wrong; never rejects. */
+export async function runCommandLine(argv: readonly string[], io: Io): Promise<ExitCode> {
+  const [first = 'help', second] = argv;
+  if (first === 'help' && second !== undefined) return show(helpText(COMMANDS, second), io);
+  if (['--help', '-h'].includes(first)) return show(helpText(COMMANDS), io);
+  if (argv.includes('--help') || argv.includes('-h')) return show(helpText(COMMANDS, first), io);
   try {
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true, strict: true });
-    return { values, positionals };
+    const call = readCall(COMMANDS, argv.length === 0 ? ['help'] : argv);
+    return await COMMANDS[call.command]!.run(call, io);
   } catch (error) {
-    const [reason] = (error instanceof Error ? error.message : String(error)).split('. To specify');
-    const known = Object.keys(command.options).map(option => `--${option}`);
-    throw new UsageError(`${reason}. Options of ${name}: ${known.length > 0 ? known.join(', ') : 'none'}.`);
+    return complain(error, io);
   }
 }
 
-/** The value of an option that is text, or undefined where it is absent. */
-export function textOption(call: Call, name: string): string | undefined {
-  const value = call.options[name];
-  return typeof value === 'string' ? value : undefined;
+function show(text: string, io: Io): ExitCode {
+  io.out.write(text);
+  return 0;
 }
 
-/** The value of an option that is a whole number of at least `least`. */
-export function numberOption(call: Call, name: string, least: number): number | undefined {
-  const text = textOption(call, name);
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least)
-    throw new UsageError(
-      `--${name} must be a whole number of at least ${least}, not ${JSON.stringify(text)}.`,
-    );
-  return value;
-}
-
-export const hasSwitch = (call: Call, name: string): boolean => call.options[name] === true;
-
-export const usage = (name: string, { args, options }: Command): string =>
-  [
-    `branchpoint ${name}`,
-    ...args,
-    ...Object.entries(options).map(
-      ([option, { value }]) => `[--${option}${value === undefined ? '' : ` ${value}`}]`,
-    ),
-  ].join(' ');
-
-/** What `help` prints: every command, or one with its options. */
-export function helpText(commands: Commands, name?: string): string {
-  const command = name === undefined || !Object.hasOwn(commands, name) ? undefined : commands[name];
-  if (command && name !== undefined) {
-    const options = Object.entries(command.options).map(
-      ([option, { value, sentence }]) =>
-        `  --${option}${value === undefined ? '' : ` ${value}`}`.padEnd(20) + sentence,
-    );
-    return [
-      usage(name, command),
-      '',
-      command.sentence,
-      ...(options.length > 0 ? ['', ...options] : []),
-      '',
-    ].join('\n');
+/** A failure in the words of its cause; anything else is a mistake of ours and shows its stack. */
+function complain(error: unknown, io: Io): ExitCode {
+  if (error instanceof UsageError) {
+    io.err.write(`branchpoint: ${error.message}\n`);
+    return 2;
   }
-  const rows = Object.entries(commands).map(
-    ([command, { args, sentence }]) => `  ${command} ${args.join(' ')}`.padEnd(26) + sentence,
-  );
-  return [
-    'Branchpoint trains tool-using LLM agents with ARPO.',
-    '',
-    ...rows,
-    '',
-    '`branchpoint help COMMAND` lists its options.',
-    '',
-  ].join('\n');
+  if (error instanceof FailureError) {
+    const { message, fix, where } = error.failure;
+    io.err.write(`branchpoint: ${message}${fix === undefined ? '' : `\n${fix}`}\n`);
+    return where === 'config' ? 2 : 1;
+  }
+  io.err.write(`branchpoint: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return 1;
 }

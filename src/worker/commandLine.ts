@@ -1,0 +1,133 @@
+/** The command line as one table: what each command takes, and what it is for. Knows nothing of how a command does it. */
+import { parseArgs } from 'node:util';
+import type { Screen } from './progress.ts';
+
+export interface Io {
+  out: Screen;
+  err: Screen;
+}
+
+export interface OptionSpec {
+  /** What the value is called in the usage; absent for a switch. */
+  value?: string;
+  sentence: string;
+}
+
+export interface Call {
+  command: string;
+  args: readonly string[];
+  options: Readonly<Record<string, string | boolean | undefined>>;
+}
+
+/** Exit codes: 0 done, 1 failed, 2 asked wrongly. */
+export type ExitCode = 0 | 1 | 2;
+
+export interface Command {
+  /** Positional arguments as the usage shows them; all are needed. */
+  args: readonly string[];
+  sentence: string;
+  options: Readonly<Record<string, OptionSpec>>;
+  run(call: Call, io: Io): Promise<ExitCode>;
+}
+
+export type Commands = Readonly<Record<string, Command>>;
+
+/** A command line that cannot be understood; the message says what to write instead. */
+export class UsageError extends Error {}
+
+/** Understands a command line, or throws a UsageError. */
+export function readCall(commands: Commands, argv: readonly string[]): Call {
+  const [name = '', ...rest] = argv;
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command)
+    throw new UsageError(
+      `There is no command ${JSON.stringify(name)}. Commands: ${Object.keys(commands).join(', ')}.`,
+    );
+  const { values, positionals } = parse(name, command, rest);
+  if (positionals.length < command.args.length)
+    throw new UsageError(`${name} needs ${command.args[positionals.length]!}: ${usage(name, command)}`);
+  if (positionals.length > command.args.length)
+    throw new UsageError(
+      `${name} does not take ${JSON.stringify(positionals[command.args.length])}: ${usage(name, command)}`,
+    );
+  return { command: name, args: positionals, options: values };
+}
+
+function parse(
+  name: string,
+  command: Command,
+  args: string[],
+): { values: Call['options']; positionals: string[] } {
+  const options = Object.fromEntries(
+    Object.entries(command.options).map(([option, { value }]) => [
+      option,
+      { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+    ]),
+  );
+  try {
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true, strict: true });
+    return { values, positionals };
+  } catch (error) {
+    const [reason] = (error instanceof Error ? error.message : String(error)).split('. To specify');
+    const known = Object.keys(command.options).map(option => `--${option}`);
+    throw new UsageError(`${reason}. Options of ${name}: ${known.length > 0 ? known.join(', ') : 'none'}.`);
+  }
+}
+
+/** The value of an option that is text, or undefined where it is absent. */
+export function textOption(call: Call, name: string): string | undefined {
+  const value = call.options[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The value of an option that is a whole number of at least `least`. */
+export function numberOption(call: Call, name: string, least: number): number | undefined {
+  const text = textOption(call, name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least)
+    throw new UsageError(
+      `--${name} must be a whole number of at least ${least}, not ${JSON.stringify(text)}.`,
+    );
+  return value;
+}
+
+export const hasSwitch = (call: Call, name: string): boolean => call.options[name] === true;
+
+export const usage = (name: string, { args, options }: Command): string =>
+  [
+    `branchpoint ${name}`,
+    ...args,
+    ...Object.entries(options).map(
+      ([option, { value }]) => `[--${option}${value === undefined ? '' : ` ${value}`}]`,
+    ),
+  ].join(' ');
+
+/** What `help` prints: every command, or one with its options. */
+export function helpText(commands: Commands, name?: string): string {
+  const command = name === undefined || !Object.hasOwn(commands, name) ? undefined : commands[name];
+  if (command && name !== undefined) {
+    const options = Object.entries(command.options).map(
+      ([option, { value, sentence }]) =>
+        `  --${option}${value === undefined ? '' : ` ${value}`}`.padEnd(20) + sentence,
+    );
+    return [
+      usage(name, command),
+      '',
+      command.sentence,
+      ...(options.length > 0 ? ['', ...options] : []),
+      '',
+    ].join('\n');
+  }
+  const rows = Object.entries(commands).map(
+    ([command, { args, sentence }]) => `  ${command} ${args.join(' ')}`.padEnd(30) + sentence,
+  );
+  return [
+    'Branchpoint trains tool-using LLM agents with ARPO.',
+    '',
+    ...rows,
+    '',
+    '`branchpoint help COMMAND` lists its options.',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,159 @@
+/** `eval RUN|CHECKPOINT`: measures weights on the held-out tasks. Knows nothing of how a trajectory is grown or judged. */
+import * as fs from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { availableParallelism } from 'node:os';
+import type { Config } from '../core/config.ts';
+import { FailureError } from '../core/types.ts';
+import { listCheckpoints } from '../run/checkpoint.ts';
+import { loadConfig } from '../run/configFile.ts';
+import { append, openAppend } from '../run/disk.ts';
+import { Journal } from '../run/journal.ts';
+import { FILES } from '../run/layout.ts';
+import { acquireLock, liveLock } from '../run/lock.ts';
+import { openRun } from '../run/reader.ts';
+import { hasSwitch, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
+import { engineSettings, realEquipment, type Equipment, type RunTokenizer } from './equipment.ts';
+import { evaluate, type Evaluated } from './evaluate.ts';
+import { evaluationLine } from './progress.ts';
+import type { OpenSettings } from './policy/policy.ts';
+import { writeEvaluation } from './session.ts';
+
+/** The weights to measure and where they come from. */
+interface Target {
+  /** In Hugging Face layout. */
+  folder: string;
+  step: number;
+  config: Config;
+  /** Absent for weights that belong to no run. */
+  run?: string;
+}
+
+export async function evaluateCommand(call: Call, io: Io): Promise<ExitCode> {
+  const target = withOptions(targetOf(call), call);
+  const { config, run } = target;
+  if (config.data.heldOut === '')
+    throw new FailureError({
+      where: 'config',
+      message: 'The config names no held-out data.',
+      fix: 'Set data.heldOut.',
+    });
+  io.out.write(`evaluating ${target.folder}\n`);
+  const log = run === undefined ? undefined : openAppend(join(run, FILES.log));
+  const equipment = realEquipment(text => (log ? append(log, Buffer.from(text)) : io.err.write(text)));
+  const evaluated = await measure(target, equipment);
+  if (run !== undefined) record(run, target, evaluated);
+  io.out.write(`${evaluationLine(target.step, evaluated.summary)}\n`);
+  if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(evaluated.summary)}\n`);
+  return 0;
+}
+
+async function measure(target: Target, equipment: Equipment): Promise<Evaluated> {
+  const { config, folder, step, run } = target;
+  const closers: (() => Promise<void>)[] = [];
+  try {
+    const tokenizer = await equipment.openTokenizer(folder);
+    const { tasks, name } = await equipment.openDataset(config.data.heldOut);
+    const tools = await equipment.openTools(config);
+    closers.push(() => tools.close());
+    const policies = [];
+    for (const settings of enginesFor(target, tokenizer, tools.tags)) {
+      const { policy } = await equipment.openPolicy(settings);
+      closers.push(() => policy.close());
+      policies.push(policy);
+    }
+    const { samples, greedy } = config.evaluation;
+    const chosen = tasks.slice(0, config.evaluation.tasks === 0 ? tasks.length : config.evaluation.tasks);
+    const id = newId(run, step);
+    return await evaluate({
+      policies,
+      tokenizer,
+      tools,
+      tasks: chosen,
+      samples,
+      greedy,
+      config,
+      id,
+      step,
+      dataset: name,
+    });
+  } finally {
+    for (const close of closers.toReversed()) await close();
+  }
+}
+
+/** Weights below this are cheap to hold twice, and several engines of one thread each do more than one with several. */
+const SMALL_BYTES = 64 * 1024 * 1024;
+
+function enginesFor(
+  { config, folder }: Target,
+  tokenizer: RunTokenizer,
+  tags: readonly string[],
+): OpenSettings[] {
+  const settings = { ...engineSettings(config, 'evaluation', { folder, tokenizer, tags }) };
+  const threads = config.threads === 0 ? availableParallelism() : config.threads;
+  const isSmall = fs.statSync(join(folder, 'model.safetensors'), { throwIfNoEntry: false })?.size ?? Infinity;
+  if (isSmall > SMALL_BYTES) return [{ ...settings, threads }];
+  return Array.from({ length: Math.min(threads, 4) }, () => ({ ...settings, threads: 1 }));
+}
+
+/** A run folder means its newest weights, a checkpoint its own; other folders in Hugging Face layout need a config. */
+function targetOf(call: Call): Target {
+  const folder = resolve(call.args[0]!);
+  const file = textOption(call, 'config');
+  const given = file === undefined ? undefined : loadConfig(resolve(file)).config;
+  const isRun = (path: string): boolean => fs.existsSync(join(path, FILES.manifest));
+  if (isRun(folder)) {
+    const newest = listCheckpoints(folder).at(-1);
+    const config = given ?? openRun(folder).manifest.config;
+    const weights = newest === undefined ? config.policy.path : join(folder, newest);
+    return { folder: weights, step: stepOf(newest), config, run: folder };
+  }
+  const parent = dirname(dirname(folder));
+  const isCheckpoint = basename(dirname(folder)) === FILES.checkpoints && isRun(parent);
+  if (isCheckpoint && fs.existsSync(folder))
+    return { folder, step: stepOf(folder), config: given ?? openRun(parent).manifest.config, run: parent };
+  if (given && fs.existsSync(join(folder, 'config.json'))) return { folder, step: 0, config: given };
+  throw new FailureError({
+    where: 'config',
+    message: `${folder} is neither a run nor a checkpoint of one${given ? ', nor a policy with a config.json' : ''}.`,
+    fix: given
+      ? 'Correct the path.'
+      : 'Correct the path, or name a config with --config to measure any policy folder.',
+  });
+}
+
+function withOptions(target: Target, call: Call): Target {
+  const { evaluation, data } = target.config;
+  const tasks = numberOption(call, 'tasks', 1) ?? evaluation.tasks;
+  const samples = numberOption(call, 'samples', 0) ?? evaluation.samples;
+  return { ...target, config: { ...target.config, data, evaluation: { ...evaluation, tasks, samples } } };
+}
+
+const stepOf = (name = ''): number => Number(/step-(\d+)$/.exec(name)?.[1] ?? 0);
+
+/** A name that no evaluation of the run has. */
+function newId(run: string | undefined, step: number): string {
+  const isTaken = (id: string): boolean =>
+    run !== undefined && fs.existsSync(join(run, FILES.evaluations, `${id}.json`));
+  for (let n = 1; ; n++) {
+    const id = `step-${step}-again-${n}`;
+    if (!isTaken(id)) return id;
+  }
+}
+
+/** Keeps the outcomes in the run, and tells them where no worker is writing the journal. */
+function record(run: string, { folder, step }: Target, evaluated: Evaluated): void {
+  writeEvaluation(run, evaluated);
+  if (liveLock(run)) return;
+  const lock = acquireLock(run);
+  try {
+    const journal = Journal.open(run);
+    const checkpoint = folder.startsWith(run)
+      ? { checkpoint: `${FILES.checkpoints}/${basename(folder)}` }
+      : {};
+    journal.tell({ type: 'evaluated', summary: evaluated.summary, ...checkpoint }, step);
+    journal.close();
+  } finally {
+    lock.release();
+  }
+}

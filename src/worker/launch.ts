@@ -1,0 +1,207 @@
+/** Starts, continues and reaches runs from a command line, here or in a process of their own. Knows nothing of the loop. */
+import { spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { validate, type Config } from '../core/config.ts';
+import { fold, type RunState } from '../core/fold.ts';
+import { FailureError } from '../core/types.ts';
+import { loadConfig } from '../run/configFile.ts';
+import { elapsed } from '../run/clock.ts';
+import { createRun } from '../run/create.ts';
+import { append, openAppend } from '../run/disk.ts';
+import { FILES } from '../run/layout.ts';
+import { connectWorker, liveLock } from '../run/lock.ts';
+import { openRun } from '../run/reader.ts';
+import {
+  UsageError,
+  hasSwitch,
+  numberOption,
+  textOption,
+  type Call,
+  type ExitCode,
+  type Io,
+} from './commandLine.ts';
+import { realEquipment } from './equipment.ts';
+import { makeProgress, type Progress } from './progress.ts';
+import { work } from './session.ts';
+import type { Control } from './status.ts';
+
+/** `train CONFIG`: a new run folder, then its training. */
+export async function trainCommand(call: Call, io: Io): Promise<ExitCode> {
+  const file = resolve(call.args[0]!);
+  const { config, text } = loadConfig(file);
+  const { folder } = await createRun({ config: changed(config, call), file, text, versions: versions() });
+  return hasSwitch(call, 'detach') ? detach(folder, io) : attend(folder, call, io);
+}
+
+/** `resume RUN`: lifts a live worker's pause, or goes on from the last checkpoint. */
+export async function resumeCommand(call: Call, io: Io): Promise<ExitCode> {
+  const folder = runFolderOf(call);
+  if (!liveLock(folder)) return hasSwitch(call, 'detach') ? detach(folder, io) : attend(folder, call, io);
+  const { remote, close } = await connectWorker(folder);
+  const { state } = await remote.status();
+  await remote.resume();
+  close();
+  io.out.write(
+    state === 'paused' || state === 'pausing' ? `${folder} goes on.\n` : `${folder} is ${state} already.\n`,
+  );
+  return 0;
+}
+
+/** `pause RUN`: returns when the worker has taken the request. */
+export async function pauseCommand(call: Call, io: Io): Promise<ExitCode> {
+  const folder = runFolderOf(call);
+  const { remote, close } = await connectWorker(folder);
+  await remote.pause();
+  close();
+  io.out.write(`${folder} pauses after the step that it is in.\n`);
+  return 0;
+}
+
+/** `stop RUN`: returns when the worker has saved and ended. */
+export async function stopCommand(call: Call, io: Io): Promise<ExitCode> {
+  const folder = runFolderOf(call);
+  let heardEnd = (): void => undefined;
+  const ended = new Promise<void>(resolve => (heardEnd = resolve));
+  const { remote } = await connectWorker(folder, () => heardEnd());
+  await remote.stop();
+  io.out.write(`${folder} saves after the step that it is in, then stops.\n`);
+  await ended;
+  const { step } = fold(await openRun(folder).events());
+  io.out.write(`Stopped after step ${step}.\n`);
+  return 0;
+}
+
+/** The run folder that a command names first. */
+export const runFolderOf = (call: Call): string => openRun(resolve(call.args[0]!)).folder;
+
+/** The config with what the command line says instead, checked again. */
+function changed(config: Config, call: Call): Config {
+  const runs = textOption(call, 'out');
+  const given = {
+    seed: numberOption(call, 'seed', 0),
+    steps: numberOption(call, 'steps', 1),
+    name: textOption(call, 'name'),
+    runs: runs === undefined ? undefined : resolve(runs),
+  };
+  const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const checked = validate({ ...config, ...changes });
+  if ('config' in checked) return checked.config;
+  const { key, message, fix } = checked.problems[0]!;
+  throw new UsageError(`--${key === 'runs' ? 'out' : key} ${message} ${fix}`);
+}
+
+/** Works on the run in this process and shows it; signals stop it. */
+async function attend(folder: string, call: Call, io: Io): Promise<ExitCode> {
+  io.out.write(`run     ${basename(folder)} in ${folder}\n`);
+  const log = openAppend(join(folder, FILES.log));
+  let progress: Progress | undefined;
+  let unlisten = (): void => undefined;
+  const watch = (control: Control): Progress => {
+    progress = makeProgress(io.out, () => control.status);
+    unlisten = stopOnSignals(control, progress);
+    return progress;
+  };
+  try {
+    const outcome = await work(
+      folder,
+      realEquipment(text => append(log, Buffer.from(text))),
+      watch,
+    );
+    progress?.close();
+    if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(await resultOf(folder))}\n`);
+    return outcome === 'failed' ? 1 : 0;
+  } finally {
+    progress?.close();
+    unlisten();
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** A terminal signals a launcher and its child, and the launcher passes the signal on: two so close together are one. */
+const SAME_SIGNAL_MS = 500;
+
+function stopOnSignals(control: Control, progress: Progress): () => void {
+  let first: number | undefined;
+  const heed = (signal: NodeJS.Signals): void => {
+    if (first !== undefined && elapsed() - first < SAME_SIGNAL_MS) return;
+    if (first !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143);
+    first = elapsed();
+    progress.say('Stopping: the step is finished and saved first. Press Ctrl-C again to end at once.');
+    control.verbs.stop();
+  };
+  for (const signal of SIGNALS) process.on(signal, heed);
+  return () => SIGNALS.forEach(signal => process.off(signal, heed));
+}
+
+/** What `train --json` prints last. Accuracies are null where no evaluation measured them. */
+export async function resultOf(folder: string): Promise<Record<string, string | number | null>> {
+  const { manifest, events } = openRun(folder);
+  const state = fold(await events());
+  const { seed, steps } = manifest.config;
+  const evaluated = (step: number): RunState['evaluations'][number]['summary'] | undefined =>
+    state.evaluations.find(({ summary }) => summary.id === `step-${step}`)?.summary;
+  const sum = (of: (summary: RunState['summaries'][number]['summary']) => number): number =>
+    state.summaries.reduce((total, { summary }) => total + of(summary), 0);
+  const milliseconds = Date.parse(state.last?.at ?? manifest.created) - Date.parse(manifest.created);
+  return {
+    run: folder,
+    seed,
+    steps: state.summaries.length,
+    accuracyBefore: evaluated(0)?.accuracy ?? null,
+    accuracyAfter: evaluated(steps)?.accuracy ?? null,
+    greedyBefore: evaluated(0)?.greedyAccuracy ?? null,
+    greedyAfter: evaluated(steps)?.greedyAccuracy ?? null,
+    toolCalls: sum(({ toolCalls }) => toolCalls.total),
+    branches: sum(({ branches }) => branches.taken),
+    seconds: milliseconds / 1000,
+  };
+}
+
+const programPath = (): string => {
+  const bundled = join(import.meta.dirname, 'branchpoint.cjs');
+  return fs.existsSync(bundled) ? bundled : join(import.meta.dirname, 'main.ts');
+};
+
+/** A worker of its own that outlives this process; returns once it owns the run. */
+async function detach(folder: string, io: Io): Promise<ExitCode> {
+  const log = openAppend(join(folder, FILES.log));
+  const child = spawn(process.execPath, [programPath(), 'resume', folder], {
+    detached: true,
+    windowsHide: true,
+    stdio: ['ignore', log.handle, log.handle],
+    // Lets the editor's own program run as plain Node.
+    env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+  });
+  const ended = new Promise<boolean>(resolve => {
+    child.once('exit', () => resolve(true));
+    child.once('error', () => resolve(true));
+  });
+  const owns = (): boolean => liveLock(folder)?.pid === child.pid;
+  while (!owns()) {
+    const isOver = await Promise.race([
+      ended,
+      new Promise<boolean>(done => setTimeout(() => done(false), 20)),
+    ]);
+    if (!isOver) continue;
+    const [last = 'It wrote nothing.'] = fs.readFileSync(log.path, 'utf8').trim().split('\n').slice(-1);
+    throw new FailureError({
+      where: 'bug',
+      message: `The worker ended before it began: ${last}`,
+      fix: `Read ${log.path}.`,
+    });
+  }
+  child.unref();
+  io.out.write(`${folder}\n`);
+  return 0;
+}
+
+/** Of this program and of what runs it. */
+function versions(): Record<string, string> {
+  let folder = import.meta.dirname;
+  while (!fs.existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
+  const { version } = JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  return { branchpoint: version, node: process.versions.node };
+}

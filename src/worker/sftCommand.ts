@@ -1,0 +1,111 @@
+/** `sft CONFIG DEMONSTRATIONS`: a cold start from demonstrations, resumable. Knows nothing of how rows are made or learned. */
+import * as fs from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import type { Config } from '../core/config.ts';
+import { FailureError } from '../core/types.ts';
+import { loadConfig } from '../run/configFile.ts';
+import { elapsed } from '../run/clock.ts';
+import { makeFolder, writeAtomically } from '../run/disk.ts';
+import { UsageError, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
+import { openDemonstrations } from './demonstrations.ts';
+import { engineSettings, realEquipment, type RunTokenizer } from './equipment.ts';
+import type { Policy } from './policy/policy.ts';
+import { SFT_DEFAULTS, runSft, type SftProgress, type SftSettings, type SftState } from './sft.ts';
+
+const STATE = 'sft.json';
+const TELL_EVERY = 20;
+
+export async function sftCommand(call: Call, io: Io): Promise<ExitCode> {
+  const { config } = loadConfig(resolve(call.args[0]!));
+  const out = textOption(call, 'out');
+  if (out === undefined)
+    throw new UsageError('sft needs --out DIR: the folder that the new policy is written to.');
+  const folder = resolve(out);
+  const settings = settingsOf(call, config);
+  const demonstrations = await openDemonstrations(resolve(call.args[1]!), config.seed);
+  const equipment = realEquipment(text => io.err.write(text));
+  const tokenizer = await equipment.openTokenizer(config.policy.path);
+  const from = readState(folder);
+  makeFolder(folder);
+  const lengths = { maxPromptTokens: 0, maxResponseTokens: settings.maxRowTokens };
+  const longest = {
+    ...config,
+    rollout: { ...config.rollout, ...lengths },
+    evaluation: { ...config.evaluation, tasks: 0 },
+  };
+  const opening = engineSettings(longest, 'training', { folder: config.policy.path, tokenizer, tags: [] });
+  const { policy, info } = await equipment.openPolicy(opening);
+  io.out.write(
+    `${info.parameters.toLocaleString('en')} parameters on ${info.device}, ${settings.tokens.toLocaleString('en')} tokens to read\n`,
+  );
+  const stop = new AbortController();
+  const heed = (): void => stop.abort();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, heed);
+  try {
+    if (from) await policy.load(folder);
+    const save = (state: SftState): Promise<void> => savePolicy(folder, { policy, tokenizer, state });
+    const tell = teller(io, settings);
+    const work = { policy, tokenizer, demonstrations, settings, tell, save, signal: stop.signal };
+    const end = await runSft({ ...work, ...(from && { from }) });
+    io.out.write(
+      `${stop.signal.aborted ? 'stopped' : 'finished'} after ${end.updates} updates; the policy is in ${folder}\n`,
+    );
+    return 0;
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, heed);
+    await policy.close();
+  }
+}
+
+/** What the config has no key for comes from ARPO's own cold start, and from the command line. */
+function settingsOf(call: Call, { rollout }: Config): SftSettings {
+  const rate = textOption(call, 'rate');
+  const learningRate = rate === undefined ? SFT_DEFAULTS.learningRate : Number(rate);
+  if (!(learningRate > 0 && learningRate < 1))
+    throw new UsageError(`--rate must be a number between 0 and 1, not ${JSON.stringify(rate)}.`);
+  const tokens = numberOption(call, 'tokens', 1);
+  if (tokens === undefined) throw new UsageError('sft needs --tokens N: how many tokens to read in all.');
+  return {
+    ...SFT_DEFAULTS,
+    tokens,
+    learningRate,
+    rowsPerUpdate: numberOption(call, 'rows', 1) ?? SFT_DEFAULTS.rowsPerUpdate,
+    maxRowTokens: rollout.maxPromptTokens + rollout.maxResponseTokens,
+  };
+}
+
+function readState(folder: string): SftState | undefined {
+  const path = join(folder, STATE);
+  if (!fs.existsSync(path)) return undefined;
+  const { updates, tokens, rows } = JSON.parse(fs.readFileSync(path, 'utf8')) as Partial<SftState>;
+  if (updates === undefined || tokens === undefined || rows === undefined)
+    throw new FailureError({
+      where: 'store',
+      message: `${path} does not say how far the fine-tuning has come.`,
+      fix: 'Name another folder with --out.',
+    });
+  return { updates, tokens, rows };
+}
+
+async function savePolicy(
+  folder: string,
+  { policy, tokenizer, state }: { policy: Policy; tokenizer: RunTokenizer; state: SftState },
+): Promise<void> {
+  await policy.save(folder, true);
+  for (const file of tokenizer.files) await copyFile(file, join(folder, basename(file)));
+  writeAtomically(join(folder, STATE), `${JSON.stringify(state)}\n`);
+}
+
+function teller(io: Io, settings: SftSettings): (progress: SftProgress) => void {
+  const started = elapsed();
+  return ({ updates, tokens, loss, gradientNorm, learningRate, applied }) => {
+    if (!applied) io.out.write(`update ${updates}: the gradient was not finite, nothing was changed\n`);
+    if (updates % TELL_EVERY !== 0) return;
+    const share = ((100 * tokens) / settings.tokens).toFixed(1);
+    const seconds = ((elapsed() - started) / 1000).toFixed(0);
+    io.out.write(
+      `update ${updates}  ${share} % read  loss ${loss.toFixed(4)}  grad ${gradientNorm.toFixed(3)}  rate ${learningRate.toExponential(2)}  ${seconds} s\n`,
+    );
+  };
+}

@@ -1,0 +1,47 @@
+/** `show RUN`: reads a run folder and prints its steps or trees. Knows nothing of how they are drawn. */
+import { fold } from '../core/fold.ts';
+import { FailureError } from '../core/types.ts';
+import { openRun, type Run } from '../run/reader.ts';
+import { hasSwitch, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
+import { evaluationLine } from './progress.ts';
+import { runFolderOf } from './launch.ts';
+import { STEP_HEADS, showTree, stepRow } from './show.ts';
+
+export async function showCommand(call: Call, io: Io): Promise<ExitCode> {
+  const run = openRun(runFolderOf(call));
+  const id = textOption(call, 'tree');
+  const step = numberOption(call, 'step', 1);
+  const isJson = hasSwitch(call, 'json');
+  const lines =
+    id === undefined && step === undefined
+      ? await stepLines(run, isJson)
+      : await treeLines(run, { id, step, isJson });
+  io.out.write(`${lines.join('\n')}\n`);
+  return 0;
+}
+
+async function treeLines(
+  run: Run,
+  { id, step, isJson }: { id: string | undefined; step: number | undefined; isJson: boolean },
+): Promise<string[]> {
+  const all = await run.trees();
+  const chosen = id !== undefined ? [id] : all.filter(tree => tree.step === step).map(tree => tree.id);
+  if (chosen.length === 0) {
+    const last = all.at(-1)?.step;
+    const fix = last === undefined ? 'It has no trees yet.' : `Its last step with trees is ${last}.`;
+    throw new FailureError({ where: 'store', message: `${run.folder} has no trees of step ${step}.`, fix });
+  }
+  const trees = await Promise.all(chosen.map(each => run.tree(each)));
+  return isJson ? trees.map(tree => JSON.stringify(tree)) : trees.flatMap(tree => [...showTree(tree), '']);
+}
+
+async function stepLines(run: Run, isJson: boolean): Promise<string[]> {
+  const state = fold(await run.events());
+  if (isJson) return state.summaries.map(({ step, summary }) => JSON.stringify({ step, ...summary }));
+  const { steps } = run.manifest.config;
+  const head = `${run.manifest.name}: ${state.status}, ${state.summaries.length} of ${steps} steps, ${state.trees.length} trees`;
+  const rows = state.summaries.map(({ step, summary }) => stepRow(step, steps, summary));
+  const evaluations = state.evaluations.map(({ step, summary }) => evaluationLine(step, summary));
+  const failure = state.failure === undefined ? [] : [`failed: ${state.failure.message}`];
+  return [head, STEP_HEADS, ...rows, ...evaluations, ...failure];
+}
