@@ -88,9 +88,22 @@ export function writeNew(path: string, content: string, mode = 0o644): void {
   try {
     fault('link', path);
     fs.writeFileSync(beside, content, { mode });
-    fs.linkSync(beside, path);
+    linkOrWrite(beside, path, content, mode);
   } finally {
     fs.rmSync(beside, { force: true });
+  }
+}
+
+/** A link appears with its whole content; where the file system has none (exFAT, some network drives) a new file must do. */
+function linkOrWrite(from: string, to: string, content: string, mode: number): void {
+  try {
+    fs.linkSync(from, to);
+  } catch (error) {
+    const hasNoLinks = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(
+      (error as NodeJS.ErrnoException).code ?? '',
+    );
+    if (!hasNoLinks) throw error;
+    fs.writeFileSync(to, content, { mode, flag: 'wx' });
   }
 }
 
@@ -138,12 +151,14 @@ export async function syncFolder(folder: string): Promise<void> {
 /** A file's or folder's facts; undefined where there is none. */
 export const statOf = (path: string): Stats | undefined => fs.statSync(path, { throwIfNoEntry: false });
 
-/** Syncs a folder's list of names. Windows has no such call and needs none. */
+/** Syncs a folder's list of names. Windows has no such call, and some network drives refuse it. */
 function syncPath(folder: string): void {
   if (process.platform === 'win32') return;
   const handle = fs.openSync(folder, 'r');
   try {
     fs.fsyncSync(handle);
+  } catch (error) {
+    if (!['EINVAL', 'ENOTSUP'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   } finally {
     fs.closeSync(handle);
   }

@@ -67,6 +67,32 @@ describe('lock', () => {
       first.release();
     }));
 
+  it('goes to one of several processes that find it dead at once', () =>
+    inFolder(async folder => {
+      const lock = acquireLock(folder);
+      write(folder, { ...lock.content, pid: await deadPid(), token: 'dead' });
+      const module = JSON.stringify(join(import.meta.dirname, '../../src/run/lock.ts'));
+      const program = `
+        const { acquireLock } = await import(${module});
+        let lock;
+        try { lock = acquireLock(${JSON.stringify(folder)}); } catch (error) { if (!error.failure) throw error; }
+        process.stdout.write(lock ? 'won' : 'lost');
+        process.stdin.on('end', () => lock?.release()).resume();`;
+      const children = Array.from({ length: 4 }, () =>
+        spawn(process.execPath, ['--input-type=module', '-e', program], {
+          stdio: ['pipe', 'pipe', 'inherit'],
+        }),
+      );
+      const words = await Promise.all(
+        children.map(async child => String(((await once(child.stdout, 'data')) as [Buffer])[0])),
+      );
+      for (const child of children) child.stdin.end();
+      await Promise.all(children.map(child => once(child, 'exit')));
+      assert.deepEqual(words.sort(), ['lost', 'lost', 'lost', 'won']);
+      assert.equal(readLock(folder), undefined);
+      lock.release();
+    }));
+
   it('is taken over where it is damaged', () =>
     inFolder(folder => {
       writeFileSync(join(folder, 'run.lock'), '{"pid":');
