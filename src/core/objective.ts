@@ -1,6 +1,5 @@
 /** From new log-probabilities to the loss and its derivative per token. Knows nothing of how either is computed or used. */
 import type { PackedTree } from './batch.ts';
-import type { Config } from './config.ts';
 
 /** How a batch's terms become a loss. Names follow algorithm notes §2.4; upstream: verl core_algos.py. */
 export interface ObjectiveSettings {
@@ -69,16 +68,6 @@ export const LIKELIHOOD: ObjectiveSettings = {
   klWeight: 0,
   entropyWeight: 0,
 };
-
-/** The policy objective that a config asks for. */
-export const policyObjective = (algorithm: Config['algorithm']): ObjectiveSettings => ({
-  kind: 'policy',
-  clipLow: algorithm.clipLow,
-  clipHigh: algorithm.clipHigh,
-  dualClip: algorithm.dualClip === 0 ? Infinity : algorithm.dualClip,
-  klWeight: algorithm.klWeight,
-  entropyWeight: algorithm.entropyBonus,
-});
 
 /**
  * Loss of one packed tree under new log-probabilities, and its derivatives. An engine calls it between the forward and

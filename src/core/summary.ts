@@ -47,8 +47,7 @@ export function summarize(
   };
 }
 
-/** Mean; NaN for nothing. */
-export const meanOf = (values: readonly number[]): number =>
+const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Quantile q in [0, 1] by linear interpolation between the sorted values; NaN for nothing. */
