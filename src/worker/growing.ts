@@ -53,8 +53,6 @@ export interface Growing {
   entropies: number[];
   /** [segment] its tokens under the keys that the policy may find them by; a turn with a preview has two. */
   stretches: Stretch[][];
-  /** [path] tokens that the path's own turns have drawn, so that each draw has its own random number. */
-  drawn: number[];
   /** [path] the turn that is being drawn. */
   turns: (Drawing | undefined)[];
   /** [path] the result that waits to become a segment. */
@@ -108,7 +106,6 @@ export function begin(task: Task, context: GrowContext): Growing {
     logProbs: new Array<number>(prompt.length).fill(NaN),
     entropies: new Array<number>(prompt.length).fill(NaN),
     stretches: [[{ key: `${id}/prompt`, ids: prompt }]],
-    drawn: [],
     turns: [],
     results: [],
   };
@@ -148,7 +145,6 @@ export function addTokens(growing: Growing, index: number): void {
     growing.logProbs.push(...drawing.logProbs);
     growing.entropies.push(...drawing.entropies);
     growing.stretches.push(drawing.stretches);
-    growing.drawn[path] = (growing.drawn[path] ?? 0) + count;
     turns[path] = undefined;
     return;
   }

@@ -89,8 +89,8 @@ async function draw(growing: Growing, path: number, maxTokens: number): Promise<
     key: stretch,
     maxTokens: wanted,
     temperature: context.config.rollout.temperature,
-    stream: streamKey(growing.seed, 'sample', id, key),
-    streamOffset: (growing.drawn[path] ?? 0) + drawing.ids.length,
+    stream: streamKey(growing.seed, 'sample', id, key, turns),
+    streamOffset: drawing.ids.length,
     topLogProbs: growth.rules.rule === 'upstream' ? TOP_LOG_PROBS : 0,
   });
   record(drawing, sample, stretch);
