@@ -269,7 +269,7 @@ describe('rollout', () => {
     assert.ok(
       policy.requests.every(({ temperature, key }) => temperature === 0 && key.startsWith('before.7/')),
     );
-    assert.equal(new Set(policy.requests.map(({ stream }) => stream)).size, 3);
+    assert.equal(new Set(policy.requests.map(({ stream }) => stream)).size, 6);
   });
 
   it('refuses a prompt that is too long, and fails with its policy', async () => {
