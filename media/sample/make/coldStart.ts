@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { demonstrate } from './demonstrations.ts';
 import { draws } from './draws.ts';
 import { copyPolicyFiles, writeRandomWeights } from './init.ts';
-import { openLocalPolicy } from './localPolicy.ts';
 import { ask } from './questions.ts';
 import { demonstrationWorld } from './tools.ts';
 import { makeWorld } from './world.ts';
+import { openEmbedded } from '../../../src/worker/policy/embedded/client.ts';
 import { openTokenizer } from '../../../src/worker/tokenizer.ts';
 import {
   runSft,
@@ -69,8 +69,20 @@ if (!existsSync(progressFile)) {
 const begun: Progress = existsSync(progressFile)
   ? (JSON.parse(await readFile(progressFile, 'utf8')) as Progress)
   : { phase: 0, state: { updates: 0, tokens: 0, rows: 0 } };
-const policy = await openLocalPolicy(folder, Number(threads));
 const tokenizer = await openTokenizer(folder);
+const policy = await openEmbedded({ log: text => process.stderr.write(text) });
+await policy.open({
+  folder,
+  device: 'cpu',
+  threads: Number(threads),
+  maxPathTokens: COMMON.maxRowTokens,
+  pieces: tokenizer.pieces,
+  stops: [],
+  endIds: tokenizer.endIds,
+  trainable: true,
+  memoryLimitBytes: 4e9,
+});
+if (existsSync(progressFile)) await policy.load(folder);
 const world = makeWorld();
 const tools = demonstrationWorld(world, join(SAMPLE, 'corpus.jsonl'));
 const stop = new AbortController();
@@ -102,7 +114,7 @@ for (const [phase, { name, goodShare, settings }] of PHASES.entries()) {
       void appendFile(join(folder, 'progress.jsonl'), JSON.stringify(line) + '\n');
     },
     async save(state) {
-      await policy.save(folder);
+      await policy.save(folder, true);
       const isDone = state.tokens >= settings.tokens;
       const next: Progress = isDone
         ? { phase: phase + 1, state: { updates: 0, tokens: 0, rows: 0 } }
