@@ -51,6 +51,8 @@ const node = {
   target: 'node22',
   outExtension: { '.js': '.cjs' },
   define: { 'import.meta.dirname': '__dirname' },
+  // jsonc-parser's CommonJS form is UMD, which cannot be bundled; its ES modules can.
+  mainFields: ['module', 'main'],
 };
 const browser = {
   ...shared,

@@ -1,6 +1,6 @@
 /**
  * Runs all tests: unit, then in a real extension host, then end to end with the packaged extension in a real browser.
- * `node .ci/test.mjs [unit] [host] [e2e]`. Ends with one line `N passed, N failed, N skipped` and fails where a part does.
+ * `node .ci/test.mjs [unit] [host] [e2e]`; after `unit`, files run only those. Ends with one line `N passed, N failed, N skipped` and fails where a part does.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -12,10 +12,14 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const at = (...parts) => join(root, ...parts);
 const node24 = at('.ci/node24.mjs');
 const mocha = at('node_modules/mocha/bin/mocha.js');
+const UNIT = ['test/*.test.ts', 'test/{core,protocol,run,worker,extension,webview,media}/**/*.test.ts'];
+const args = process.argv.slice(2);
+const isFile = arg => arg.includes('.') || arg.includes('/');
+const files = args.filter(isFile);
 const total = { passing: 0, failing: 0, pending: 0 };
 
 const PARTS = {
-  unit: async () => run('Unit tests', [node24, mocha]),
+  unit: async () => run('Unit tests', [node24, mocha, ...(files.length > 0 ? files : UNIT)]),
   host: async () => {
     await run('Build', [at('.ci/build.mjs')]);
     await bundleHostTests();
@@ -29,7 +33,7 @@ const PARTS = {
   },
 };
 
-const wanted = process.argv.slice(2);
+const wanted = args.filter(arg => !isFile(arg));
 const unknown = wanted.find(name => !(name in PARTS));
 if (unknown) throw new Error(`There is no part ${unknown}; there are ${Object.keys(PARTS).join(', ')}.`);
 let failure;
