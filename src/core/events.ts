@@ -24,7 +24,13 @@ export interface StepSummary {
   entropy: { all: number; initial?: number; afterTool?: number };
   branches: { asked: number; taken: number; refused: number; noBudget: number; filled: number };
   /** Unique tool segments grown, by tag; errors are outcomes other than `ok`. */
-  toolCalls: { total: number; byTool: Record<string, number>; errors: number; latencyP50Ms?: number; latencyP95Ms?: number };
+  toolCalls: {
+    total: number;
+    byTool: Record<string, number>;
+    errors: number;
+    latencyP50Ms?: number;
+    latencyP95Ms?: number;
+  };
   groups: { allRight: number; mixed: number; allWrong: number };
   /** Tokens: drawn by the policy, of the trees in all (each once), of all trajectories written out, and with a gradient. */
   tokens: { sampled: number; unique: number; expanded: number; trained: number };

@@ -16,7 +16,9 @@ export function makePieces(entries: readonly Uint8Array[]): Pieces {
 
 /** Bytes of one token; empty for an id outside the vocabulary. */
 export const pieceOf = (pieces: Pieces, id: number): Uint8Array =>
-  id < 0 || id >= pieces.offsets.length - 1 ? new Uint8Array() : pieces.bytes.subarray(pieces.offsets[id], pieces.offsets[id + 1]);
+  id < 0 || id >= pieces.offsets.length - 1
+    ? new Uint8Array()
+    : pieces.bytes.subarray(pieces.offsets[id], pieces.offsets[id + 1]);
 
 /** Text of a sequence; incomplete UTF-8 becomes U+FFFD. */
 export function textOf(pieces: Pieces, ids: ArrayLike<number>): string {
@@ -53,7 +55,8 @@ export function decodePieces(buffer: Uint8Array): Pieces {
   const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
   const count = buffer.length < 4 ? -1 : view.getUint32(0, true);
   const head = 4 + 4 * (count + 1);
-  if (count < 0 || buffer.length < head) throw new Error(`The piece table is ${buffer.length} bytes: too short for its ${count} entries.`);
+  if (count < 0 || buffer.length < head)
+    throw new Error(`The piece table is ${buffer.length} bytes: too short for its ${count} entries.`);
   const offsets = Uint32Array.from({ length: count + 1 }, (_, i) => view.getUint32(4 + 4 * i, true));
   const bytes = buffer.slice(head);
   if (offsets.some((offset, i) => i > 0 && offset < offsets[i - 1]!) || offsets[count] !== bytes.length)

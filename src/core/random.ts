@@ -12,7 +12,7 @@ export function streamKey(...parts: readonly (string | number)[]): StreamKey {
     low = Math.imul(low ^ code, 0x85ebca6b) ^ (high >>> 15);
     high = Math.imul(high ^ code ^ (low >>> 13), 0xc2b2ae35);
   }
-  return ((mix(high ^ low) & 0x1fffff) * 0x100000000) + mix(low + Math.imul(high, 0x27d4eb2f));
+  return (mix(high ^ low) & 0x1fffff) * 0x100000000 + mix(low + Math.imul(high, 0x27d4eb2f));
 }
 
 /** The counter-th uniform number of a stream, in [0, 1), with 53 bits. */
@@ -25,7 +25,8 @@ export function uniform(key: StreamKey, counter: number): number {
 }
 
 /** A uniform integer in [0, size). */
-export const below = (key: StreamKey, counter: number, size: number): number => Math.floor(uniform(key, counter) * size);
+export const below = (key: StreamKey, counter: number, size: number): number =>
+  Math.floor(uniform(key, counter) * size);
 
 /** A seeded permutation of 0..size-1 (Fisher-Yates). */
 export function permutation(key: StreamKey, size: number): number[] {
