@@ -258,8 +258,8 @@ function readFailure(corpus: string, error: unknown): FailureError {
     where: 'config',
     message:
       code === 'ENOENT'
-        ? `The search corpus ${corpus} does not exist.`
-        : `The search corpus ${corpus} cannot be read (${error instanceof Error ? error.message : String(error)}).`,
+        ? `tools.search.corpus: ${corpus} does not exist.`
+        : `tools.search.corpus: ${corpus} cannot be read (${error instanceof Error ? error.message : String(error)}).`,
     fix: 'Set tools.search.corpus to a JSON-Lines file, or to "" for no search tool.',
   });
 }

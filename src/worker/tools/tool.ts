@@ -13,6 +13,8 @@ export interface Tool {
   readonly tag: string;
   /** What answers, in words, for the run's record: `bubblewrap with Python 3.11`, `Pyodide 314`, `4,400 documents`. */
   readonly description: string;
+  /** Calls that it can work on at once; absent for as many as the pool allows. */
+  readonly concurrency?: number;
   run(argument: string, signal: AbortSignal): Promise<ToolResult>;
   close(): Promise<void>;
 }

@@ -1,0 +1,70 @@
+/** Examples of opening the tools that a config names. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'mocha';
+import type { Config } from '../../../src/core/config.ts';
+import { FailureError } from '../../../src/core/types.ts';
+import { openTools } from '../../../src/worker/tools/open.ts';
+
+describe('opening tools', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'branchpoint-tools-'));
+  after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'corpus.jsonl'), '{"title": "Bern", "text": "Bern: capital of Switzerland."}\n');
+  type Python = Config['tools']['python'];
+  const config = (corpus: string, python: Partial<Python>): { tools: Config['tools'] } => ({
+    tools: {
+      callLimit: 3,
+      timeoutSeconds: 5,
+      concurrency: 2,
+      python: { enabled: true, sandbox: 'auto', memoryMB: 256, ...python },
+      search: { corpus, results: 2, resultCharacters: 100 },
+    },
+  });
+  const withoutPrograms = async <T>(action: () => Promise<T>): Promise<T> => {
+    const path = process.env.PATH;
+    process.env.PATH = folder;
+    try {
+      return await action();
+    } finally {
+      process.env.PATH = path;
+    }
+  };
+
+  it('finds the corpus beside the config and leaves out what is not wanted', async () => {
+    const pool = await openTools(config('corpus.jsonl', { enabled: false }), folder);
+    assert.deepEqual(pool.describe(), { search: '1 documents' });
+    const { text, outcome } = await pool.call('search', 'Bern');
+    assert.deepEqual({ text, outcome }, { outcome: 'ok', text: 'Page 1: Bern: capital of Switzerland.' });
+    assert.equal((await pool.call('python', '1')).outcome, 'refused');
+    await pool.close();
+    const none = await openTools(config('', { enabled: false }), folder);
+    assert.deepEqual(none.tags, []);
+    await none.close();
+  });
+
+  it('needs nothing installed: without bubblewrap Python runs in Pyodide, and search beside it', async () => {
+    const pool = await withoutPrograms(() => openTools(config('corpus.jsonl', {}), folder));
+    assert.deepEqual(pool.tags, ['search', 'python']);
+    assert.match(pool.describe().python ?? '', /^Pyodide /);
+    await pool.close();
+  });
+
+  it('names the key and the fix where a tool cannot be opened', async () => {
+    const refused = (message: RegExp, fix: RegExp) => (error: unknown) => {
+      assert(error instanceof FailureError);
+      assert.equal(error.failure.where, 'config');
+      assert.match(error.failure.message, message);
+      assert.match(error.failure.fix ?? '', fix);
+      return true;
+    };
+    const missing = openTools(config('none.jsonl', { enabled: false }), folder);
+    await assert.rejects(
+      missing,
+      refused(/^tools\.search\.corpus: .*none\.jsonl does not exist/, /JSON-Lines/),
+    );
+    const noSandbox = withoutPrograms(() => openTools(config('', { sandbox: 'bubblewrap' }), folder));
+    await assert.rejects(noSandbox, refused(/^tools\.python\.sandbox .*bubblewrap/, /Install bubblewrap/));
+  });
+});
