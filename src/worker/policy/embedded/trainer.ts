@@ -1,14 +1,19 @@
 /** Scores packed trees, accumulates gradients and steps: training in this process. Knows nothing of files or sampling. */
 import type { Batch, PackedTree } from '../../../core/batch.ts';
 import { evaluate, mergeReports } from '../../../core/objective.ts';
-import type { ObjectiveReport, ObjectiveSettings, ObjectiveSums } from '../../../core/objective.ts';
+import type {
+  Derivatives,
+  ObjectiveReport,
+  ObjectiveSettings,
+  ObjectiveSums,
+} from '../../../core/objective.ts';
 import { FailureError } from '../../../core/types.ts';
 import type { Scores, StepReport, StepSettings } from '../policy.ts';
 import { clipFactor, emptyState, globalNorm, updateTensor } from './adamw.ts';
 import type { OptimizerState } from './adamw.ts';
 import { estimate } from './memory.ts';
 import { backward, forward, makeModel, runHead, runHeadBackward } from './passes.ts';
-import type { Gradients, HeadRows, Model } from './passes.ts';
+import type { Gradients, HeadDerivatives, HeadRows, Model } from './passes.ts';
 import { packs } from './plan.ts';
 import type { Pack } from './plan.ts';
 import { checkWeights, modelTensors } from './shape.ts';
@@ -20,7 +25,7 @@ export interface TrainerOptions {
   memoryLimitBytes: number;
   /** False for scoring only: accumulate and step then fail. */
   trainable: boolean;
-  /** Tokens that run together; more cost memory, fewer cost time. Default 2048. */
+  /** Tokens that run together; more cost memory, fewer cost time. Default 1024. */
   packTokens?: number;
 }
 
@@ -43,7 +48,7 @@ export interface Trainer {
   release(): Promise<void>;
 }
 
-const PACK_TOKENS = 2048;
+const PACK_TOKENS = 1024;
 
 /** The tokens that the head is asked about, as rows of the pack. */
 interface Asked extends HeadRows {
@@ -139,20 +144,38 @@ async function learn(
   const derivatives = pack.trees.map((tree, t) =>
     evaluate(tree, scores[t]!.logProbs, scores[t]!.entropies, objective),
   );
-  const gathered = (key: 'dLogProb' | 'dEntropy'): Float32Array => {
-    const flat = new Float32Array(pack.rowStart[pack.trees.length]!);
-    derivatives.forEach((each, t) => flat.set(each[key], pack.rowStart[t]));
-    return Float32Array.from(asked.tokens, row => flat[row]!);
-  };
-  const at = { hidden: result.hidden, asked, temperature };
-  const dHidden = await runHeadBackward(
-    model,
-    at,
-    { dLogProb: gathered('dLogProb'), dEntropy: gathered('dEntropy') },
-    gradients,
-  );
+  const sums = derivatives.map(each => each.sums);
+  const changing = changingRows(pack, asked, derivatives);
+  if (changing.asked.rows.length === 0) return { sums, scores };
+  const at = { hidden: result.hidden, asked: changing.asked, temperature };
+  const dHidden = await runHeadBackward(model, at, changing, gradients);
   await backward(model, pack, result, dHidden, gradients);
-  return { sums: derivatives.map(({ sums }) => sums), scores };
+  return { sums, scores };
+}
+
+/** The entries of the head that the loss depends on, with its derivatives [entry]: clipped tokens are none of them. */
+function changingRows(
+  { trees, rowStart }: Pack,
+  { tokens, rows, targets }: Asked,
+  derivatives: readonly Derivatives[],
+): HeadDerivatives & { asked: HeadRows } {
+  const flat = {
+    dLogProb: new Float32Array(rowStart[trees.length]!),
+    dEntropy: new Float32Array(rowStart[trees.length]!),
+  };
+  derivatives.forEach(({ dLogProb, dEntropy }, t) => {
+    flat.dLogProb.set(dLogProb, rowStart[t]);
+    flat.dEntropy.set(dEntropy, rowStart[t]);
+  });
+  const entries = Int32Array.from(tokens.keys()).filter(entry => {
+    const row = tokens[entry]!;
+    return flat.dLogProb[row] !== 0 || flat.dEntropy[row] !== 0;
+  });
+  return {
+    asked: { rows: entries.map(entry => rows[entry]!), targets: entries.map(entry => targets[entry]!) },
+    dLogProb: Float32Array.from(entries, entry => flat.dLogProb[tokens[entry]!]!),
+    dEntropy: Float32Array.from(entries, entry => flat.dEntropy[tokens[entry]!]!),
+  };
 }
 
 const packSize = ({ trees, rowStart, feeds }: Pack): { rows: number; keysPerRow: number } => ({
@@ -160,8 +183,22 @@ const packSize = ({ trees, rowStart, feeds }: Pack): { rows: number; keysPerRow:
   keysPerRow: feeds['keyRows']!.dims[1]!,
 });
 
-/** Packs nothing of which is trained are not run at all. */
+/** Trees nothing of which is trained are not run at all. */
 const isTrained = (tree: PackedTree): boolean => tree.termStart[tree.ids.length]! > 0;
+
+/** Trees without any advantage run together, because mostly their loss has no gradient: then they have no backward pass. */
+function* trainingPacks(shape: ModelShape, trees: readonly PackedTree[], budget: number): Generator<Pack> {
+  const only = (isWanted: (tree: PackedTree) => boolean): PackedTree[] =>
+    trees.map(tree => (isTrained(tree) && isWanted(tree) ? tree : EMPTY));
+  const hasAdvantage = ({ termAdvantage }: PackedTree): boolean =>
+    termAdvantage.some(advantage => advantage !== 0);
+  yield* packs(shape, only(hasAdvantage), budget);
+  yield* packs(
+    shape,
+    only(tree => !hasAdvantage(tree)),
+    budget,
+  );
+}
 
 /** The gradient is refused where its norm is not finite: then nothing changes. */
 function step(
@@ -211,8 +248,7 @@ export function createTrainer(
       check(shape, trees, temperature);
       const scores = trees.map(noScores);
       const sums: ObjectiveSums[] = [];
-      const trained = trees.map(tree => (isTrained(tree) ? tree : EMPTY));
-      for (const pack of packs(shape, trained, budget)) {
+      for (const pack of trainingPacks(shape, trees, budget)) {
         const keep = estimate(shape, packSize(pack), true) <= options.memoryLimitBytes;
         const result = await learn({ model, gradients, keep }, pack, objective, temperature);
         sums.push(...result.sums);

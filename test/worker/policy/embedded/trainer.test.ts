@@ -231,6 +231,23 @@ describe('Training', () => {
       assert.equal((await trainer.score(trees, 1)).length, 2);
     }));
 
+  it('has no gradient where no trajectory has an advantage, beside trees that have', async () => {
+    const { tree } = bothWays(2);
+    const flat = { ...bothWays(3).tree };
+    flat.termAdvantage = flat.termAdvantage.map(() => 0);
+    const objective = { ...POLICY, entropyWeight: 0 };
+    await withTrainer(TINY, async trainer => {
+      const nothing = await trainer.accumulate({ trees: [flat], temperature: 1 }, objective);
+      assert.equal(trainer.gradients().size, 0);
+      assert.ok(nothing.report.entropy > 0 && nothing.scores[0]!.logProbs.some(value => value < 0));
+      await trainer.accumulate({ trees: [flat, tree], temperature: 1 }, objective);
+      const beside = new Map(trainer.gradients());
+      trainer.step({ ...STEP, learningRate: 0 });
+      await trainer.accumulate({ trees: [tree], temperature: 1 }, objective);
+      for (const [name, values] of trainer.gradients()) assert.deepEqual(beside.get(name), values);
+    });
+  });
+
   it('refuses ids outside the vocabulary, a temperature of 0, and learning where it only scores', () =>
     withTrainer(
       TINY,
