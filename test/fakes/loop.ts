@@ -1,0 +1,84 @@
+/** The training loop over fakes, with everything that it told, wrote and handed to the engine. */
+import type { Batch } from '../../src/core/batch.ts';
+import { defaults, type Config } from '../../src/core/config.ts';
+import type { Preset } from '../../src/core/configKeys.ts';
+import type { Event, Fact } from '../../src/core/events.ts';
+import type { ObjectiveSettings } from '../../src/core/objective.ts';
+import type { Grown } from '../../src/core/tree.ts';
+import { makeControl } from '../../src/worker/status.ts';
+import { train, type Training } from '../../src/worker/train.ts';
+import { scriptedPolicy, type ScriptedPolicy } from './scriptedPolicy.ts';
+import { sums, sumsScript, sumsTools, tinyTokenizer } from './tinyWorld.ts';
+
+/** What was handed to `accumulate`. */
+export interface Handed {
+  batch: Batch;
+  objective: ObjectiveSettings;
+}
+
+export interface Trained {
+  events: Event[];
+  written: Grown[];
+  policy: ScriptedPolicy;
+  config: Config;
+}
+
+const handed = new WeakMap<ScriptedPolicy, Handed[]>();
+export const batchesOf = (policy: ScriptedPolicy): readonly Handed[] => handed.get(policy) ?? [];
+
+function listening(): ScriptedPolicy {
+  const policy = scriptedPolicy(sumsScript);
+  const { accumulate } = policy;
+  const list: Handed[] = [];
+  handed.set(policy, list);
+  policy.accumulate = (batch, objective) => {
+    list.push({ batch, objective });
+    return accumulate(batch, objective);
+  };
+  return policy;
+}
+
+/** A preset's config in the size of the world of sums; `change` has the last word. */
+export function smallConfig(preset: Preset, change: (config: Config) => void = () => undefined): Config {
+  const config = defaults(preset);
+  const isFlat = config.rollout.initialRollouts === config.rollout.groupSize;
+  config.steps = 3;
+  Object.assign(config.rollout, {
+    tasksPerStep: 4,
+    groupSize: 6,
+    initialRollouts: isFlat ? 6 : 3,
+    maxResponseTokens: 400,
+  });
+  config.checkpoint.every = 100;
+  config.algorithm.updatesPerStep = 1;
+  Object.assign(config.evaluation, { before: false, after: false, every: 0 });
+  change(config);
+  return config;
+}
+
+/** Three steps of a preset. */
+export async function trained(preset: Preset, change?: (config: Config) => void): Promise<Trained> {
+  const config = smallConfig(preset, change);
+  const events: Event[] = [];
+  const written: Grown[] = [];
+  const policy = listening();
+  const run: Training = {
+    config,
+    policy,
+    dataset: { name: 'sums', tasks: sums(40), warnings: [] },
+    tokenizer: tinyTokenizer,
+    tools: sumsTools(),
+    evaluations: { start: () => undefined, settled: () => Promise.resolve() },
+    control: makeControl('loop', config.steps),
+    tell(fact: Fact, step: number) {
+      events.push({ seq: events.length, at: '2026-01-01T00:00:00.000Z', step, ...fact });
+    },
+    write(grown) {
+      written.push(grown);
+      return { span: { offset: 0, length: 1 }, tokens: { offset: 0, count: grown.columns.ids.length } };
+    },
+    save: step => Promise.resolve(`step-${step}`),
+  };
+  await train(run, 0);
+  return { events, written, policy, config };
+}
