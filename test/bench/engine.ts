@@ -83,7 +83,7 @@ const cpuSeconds = (): number => {
   return (user + system) / 1e6;
 };
 
-/** Runs something until half a second has gone, after one run that does not count; the best run counts. */
+/** Runs something a few times, after one run that does not count; the best run counts. */
 async function best(run: () => Promise<void>, runs: number): Promise<{ cpu: number; wall: number }> {
   await run();
   let found = { cpu: Infinity, wall: Infinity };
