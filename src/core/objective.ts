@@ -1,15 +1,18 @@
 /** From new log-probabilities to the loss and its derivative per token. Knows nothing of how either is computed or used. */
 import type { PackedTree } from './batch.ts';
+import { clippedLoss, type Bounds } from './clip.ts';
+
+export { clippedLoss, type Clip, type ClipForm } from './clip.ts';
 
 /** How a batch's terms become a loss. Names follow algorithm notes §2.4; upstream: verl core_algos.py. */
-export interface ObjectiveSettings {
+export interface ObjectiveSettings extends Bounds {
   /** `policy`: clipped policy gradient; `likelihood`: −Σ weight·log p (supervised fine-tuning). */
   kind: 'policy' | 'likelihood';
-  /** ε_low and ε_high of the clipped ratio. */
-  clipLow: number;
-  clipHigh: number;
-  /** c of the dual clip (≥ 1); Infinity for none. */
-  dualClip: number;
+  /**
+   * What is compared with the bounds: each token's own ratio, or (GSPO) its trajectory's exp(mean of log p_new − log p_old),
+   * which needs soft terms. `token` where absent.
+   */
+  ratio?: 'token' | 'sequence';
   /** Weight of the k3 KL to the reference policy; 0 for none. */
   klWeight: number;
   /** Weight of the entropy bonus; 0 for none. */
@@ -91,6 +94,7 @@ export function evaluate(
     klWeight: settings.klWeight,
     entropyWeight: settings.entropyWeight,
   };
+  const sequences = settings.ratio === 'sequence' ? sequenceLogRatios(tree, logProbs) : undefined;
   for (let token = 0; token < tree.ids.length; token++) {
     const first = tree.termStart[token]!;
     const end = tree.termStart[token + 1]!;
@@ -102,10 +106,11 @@ export function evaluate(
     let derivative = 0;
     for (let term = first; term < end; term++) {
       const termWeight = tree.termWeight[term]!;
+      const compared = sequences?.[tree.termPath[term]!];
       weight += termWeight;
       derivative += addTerm(
         sums,
-        { advantage: tree.termAdvantage[term]!, weight: termWeight, logProb, old },
+        { advantage: tree.termAdvantage[term]!, weight: termWeight, logProb, old, compared },
         settings,
       );
     }
@@ -148,26 +153,6 @@ export function mergeReports(parts: readonly ObjectiveSums[]): ObjectiveReport {
   };
 }
 
-/** Which bound of the objective a term ran into. */
-export type Clip = 'none' | 'high' | 'low' | 'dual';
-
-/**
- * Dual-clip surrogate of one term: ℓ = max(−A·r, −A·clamp(r, 1−ε_low, 1+ε_high)), and at most −A·c where A < 0.
- * The derivative is by log p; it is 0 exactly where a bound holds.
- */
-export function clippedLoss(
-  advantage: number,
-  ratio: number,
-  settings: Pick<ObjectiveSettings, 'clipLow' | 'clipHigh' | 'dualClip'>,
-): { loss: number; derivative: number; clip: Clip } {
-  const free = -advantage * ratio;
-  const bounded = -advantage * Math.min(Math.max(ratio, 1 - settings.clipLow), 1 + settings.clipHigh);
-  if (bounded > free) return { loss: bounded, derivative: 0, clip: advantage > 0 ? 'high' : 'low' };
-  if (advantage < 0 && free > -advantage * settings.dualClip)
-    return { loss: -advantage * settings.dualClip, derivative: 0, clip: 'dual' };
-  return { loss: free, derivative: free, clip: 'none' };
-}
-
 /** k3 estimate of KL(π ‖ π_ref) at a drawn token, q = log π_ref − log π: e^q − q − 1, at most 10; derivative by log π. */
 export function k3(logProb: number, reference: number): { value: number; derivative: number } {
   const q = reference - logProb;
@@ -201,12 +186,32 @@ interface Term {
   weight: number;
   logProb: number;
   old: number;
+  /** Log-ratio that the bounds are compared with; the token's own where undefined. */
+  compared: number | undefined;
+}
+
+/**
+ * [trajectory] mean of log p_new − log p_old over its trained tokens (GSPO's ln s_i). The derivative of a term by its
+ * token's log p is then that of ℓ(A, s_i): the 1/|y_i| of the mean and the |y_i| equal terms cancel out.
+ */
+function sequenceLogRatios(tree: PackedTree, logProbs: Float32Array): Float64Array {
+  const size = tree.termPath.reduce((most, path) => Math.max(most, path + 1), 0);
+  const sums = new Float64Array(size);
+  const counts = new Float64Array(size);
+  for (let token = 0; token < tree.ids.length; token++)
+    for (let term = tree.termStart[token]!; term < tree.termStart[token + 1]!; term++) {
+      const path = tree.termPath[term]!;
+      if (path < 0) throw new Error('Hard credit has no trajectories whose ratios could be compared.');
+      sums[path]! += tree.oldLogProbs ? logProbs[token]! - tree.oldLogProbs[token]! : 0;
+      counts[path]!++;
+    }
+  return sums.map((sum, path) => sum / Math.max(1, counts[path]!));
 }
 
 /** Adds one term to the sums; returns its weighted derivative by log p. */
 function addTerm(
   sums: ObjectiveSums,
-  { advantage, weight, logProb, old }: Term,
+  { advantage, weight, logProb, old, compared }: Term,
   settings: ObjectiveSettings,
 ): number {
   if (settings.kind === 'likelihood') {
@@ -214,8 +219,8 @@ function addTerm(
     return -weight;
   }
   const logRatio = logProb - old;
-  const ratio = Math.exp(Math.min(Math.max(logRatio, -LOG_RATIO_LIMIT), LOG_RATIO_LIMIT));
-  const { loss, derivative, clip } = clippedLoss(advantage, ratio, settings);
+  const bounded = Math.min(Math.max(compared ?? logRatio, -LOG_RATIO_LIMIT), LOG_RATIO_LIMIT);
+  const { loss, derivative, clip } = clippedLoss(advantage, Math.exp(bounded), settings, logProb);
   sums.policyLoss += weight * loss;
   sums.approximateKl -= weight * logRatio;
   if (clip === 'high') sums.clippedHigh += weight;
