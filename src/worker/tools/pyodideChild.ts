@@ -37,8 +37,8 @@ const LOOK_MS = 50;
 const TELL_AGAIN_MS = 300;
 
 interface PythonFunction {
-  (): unknown;
-  /** Lets the program wait for promises, as asyncio.run does. */
+  (source?: string): unknown;
+  /** Needs a runtime whose WebAssembly can be suspended (Node 24), and lets the program wait for promises, as asyncio.run does. */
   callPromising(source: string): Promise<number>;
 }
 
@@ -59,7 +59,8 @@ async function main(): Promise<void> {
   closeDoors();
   const run = await start();
   for await (const line of createInterface({ input: process.stdin })) {
-    tell(await run((JSON.parse(line) as { source: string }).source));
+    const { id, source } = JSON.parse(line) as { id: number; source: string };
+    tell({ id, ...(await run(source)) });
   }
 }
 
@@ -157,6 +158,7 @@ function limitMemory(limitBytes: number): void {
 function runnerOf(pyodide: Pyodide): (source: string) => Promise<ProgramReport> {
   const execute = pyodide.globals.get('execute_afresh');
   const isSpoiled = pyodide.globals.get('is_spoiled');
+  const canSuspend = 'Suspending' in (globalThis as unknown as { WebAssembly: object }).WebAssembly;
   const watch = startWatch();
   let stdout = capture();
   let stderr = capture();
@@ -176,7 +178,7 @@ function runnerOf(pyodide: Pyodide): (source: string) => Promise<ProgramReport> 
   });
   const runToEnd = async (source: string): Promise<{ status: number; isLast: boolean }> => {
     try {
-      const status = await execute.callPromising(source);
+      const status = canSuspend ? await execute.callPromising(source) : (execute(source) as number);
       // Memory that WebAssembly took is never given back: a child that grew large is replaced by its keeper.
       const isLarge = process.memoryUsage.rss() > restingBytes + (bounds.memoryMB << 19);
       return { status, isLast: isLarge || isSpoiled() === true };

@@ -310,7 +310,8 @@ def main():
     sweep()
     tell({'ready': '%d.%d.%d' % sys.version_info[:3]})
     for line in sys.stdin:
-        source = json.loads(line)['source']
+        request = json.loads(line)
+        source = request['source']
         for name in SLOW_TO_IMPORT.findall(source):
             try:
                 __import__(name)
@@ -318,7 +319,7 @@ def main():
                 pass
         report = serve(source)
         sweep()
-        tell(report)
+        tell({'id': request['id'], **report})
 
 main()
 `;

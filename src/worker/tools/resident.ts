@@ -62,6 +62,8 @@ export class Resident {
   private isSpent = false;
   private received = '';
   private complaint = '';
+  /** Programs sent so far; also the last one's id. */
+  private programs = 0;
   /** What waits for the next line; undefined while nothing does. */
   private answer: ((line: string | undefined) => void) | undefined;
 
@@ -115,10 +117,10 @@ export class Resident {
     signal.addEventListener('abort', stop, { once: true });
     try {
       if (signal.aborted) stop();
-      else this.child.stdin.write(`${JSON.stringify({ source })}\n`);
-      const report = parseReport(await this.nextLine());
+      else this.child.stdin.write(`${JSON.stringify({ id: ++this.programs, source })}\n`);
+      const report = parseReport(await this.nextLine(), this.programs);
       if (report) {
-        this.isSpent = report.isLast === true;
+        this.isSpent ||= report.isLast === true;
         return report;
       }
       await this.end();
@@ -137,11 +139,12 @@ export class Resident {
 
   /** Does not wait. */
   kill(): void {
+    this.isSpent = true;
     this.child.kill('SIGKILL');
   }
 
   private greet(line: string | undefined): string {
-    const hello: unknown = line === undefined ? undefined : JSON.parse(line);
+    const hello = line === undefined ? undefined : parsed(line);
     if (typeof hello === 'object' && hello !== null && 'ready' in hello && typeof hello.ready === 'string') {
       return hello.ready;
     }
@@ -175,12 +178,26 @@ export class Resident {
   }
 }
 
-/** Programs share the sandbox with what reports on them: a report is checked like any other input. */
-function parseReport(line: string | undefined): ProgramReport | undefined {
-  if (line === undefined) return undefined;
-  const report = JSON.parse(line) as Partial<ProgramReport> | null;
+/** Programs share the sandbox with what reports on them: a report is checked like any other input, and is of this program. */
+function parseReport(line: string | undefined, id: number): ProgramReport | undefined {
+  const report =
+    line === undefined
+      ? undefined
+      : (parsed(line) as Partial<ProgramReport & { id: number }> | null | undefined);
   const isStream = (stream: StreamReport | undefined): boolean =>
     typeof stream?.head === 'string' && typeof stream.tail === 'string' && typeof stream.dropped === 'number';
-  const isReport = typeof report?.status === 'number' && isStream(report.stdout) && isStream(report.stderr);
+  const isReport =
+    report?.id === id &&
+    typeof report.status === 'number' &&
+    isStream(report.stdout) &&
+    isStream(report.stderr);
   return isReport ? (report as ProgramReport) : undefined;
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined; // Not a report: told as a crash.
+  }
 }

@@ -71,7 +71,7 @@ export function searchIndex(options: SearchOptions): SearchIndex {
 function searchTool(index: SearchIndex): Tool {
   return {
     tag: 'search',
-    description: `${index.size.toLocaleString('en-US')} documents`,
+    description: `${index.size.toLocaleString('en-US')} ${index.size === 1 ? 'document' : 'documents'}`,
     run: query => Promise.resolve(index.search(query)),
     close: () => {
       index.close();

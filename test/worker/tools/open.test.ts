@@ -34,7 +34,7 @@ describe('opening tools', () => {
 
   it('finds the corpus beside the config and leaves out what is not wanted', async () => {
     const pool = await openTools(config('corpus.jsonl', { enabled: false }), folder);
-    assert.deepEqual(pool.describe(), { search: '1 documents' });
+    assert.deepEqual(pool.describe(), { search: '1 document' });
     const { text, outcome } = await pool.call('search', 'Bern');
     assert.deepEqual({ text, outcome }, { outcome: 'ok', text: 'Page 1: Bern: capital of Switzerland.' });
     assert.equal((await pool.call('python', '1')).outcome, 'refused');

@@ -33,9 +33,9 @@ for (const sandbox of ['bubblewrap', 'pyodide'] as const) {
     let server: Server;
     let connections = 0;
     const folder = mkdtempSync(join(tmpdir(), 'branchpoint-python-'));
-    const run = async (lines: string | readonly string[], patienceMs = 50_000): Promise<ToolResult> => {
+    const run = async (lines: string | readonly string[]): Promise<ToolResult> => {
       assert(tool);
-      return tool.run(typeof lines === 'string' ? lines : lines.join('\n'), AbortSignal.timeout(patienceMs));
+      return tool.run(typeof lines === 'string' ? lines : lines.join('\n'), AbortSignal.timeout(50_000));
     };
     const prints = async (lines: string | readonly string[], text: string): Promise<void> =>
       assert.deepEqual(await run(lines), { outcome: 'ok', text });
@@ -137,11 +137,6 @@ for (const sandbox of ['bubblewrap', 'pyodide'] as const) {
       await prints('1 + 1', '2');
     });
 
-    it('ends a program when its caller gives up', async () => {
-      const result = await run(['import time', 'time.sleep(60)'], 300);
-      assert.equal(result.outcome, 'timed-out');
-    });
-
     it('cuts endless and long output', async () => {
       const endless = await run('while True: print("x" * 1000)');
       assert.equal(endless.outcome, 'too-large');
@@ -153,12 +148,12 @@ for (const sandbox of ['bubblewrap', 'pyodide'] as const) {
 
     it('contains memory bombs, in memory and in files', async () => {
       await fails(
-        ['x = []', 'while True: x.append(bytearray(10**6))'],
+        ['x = []', 'while True: x.append(bytearray(10**7))'],
         /MemoryError|more than 256 MB of memory/,
       );
       await fails('bytearray(2 * 10**9)', /MemoryError/);
       await fails(
-        ['for i in range(200):', '  open("/tmp/%d" % i, "wb").write(b"x" * 4 * 10**6)'],
+        ['x = b"x" * 10**7', 'for i in range(99): open("/tmp/%d" % i, "wb").write(x)'],
         /No space left|more than 256 MB of memory/,
       );
       await prints('1 + 1', '2');
