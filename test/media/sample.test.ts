@@ -1,6 +1,6 @@
 /** The sample: real places, honest splits, tool text as the live tools give it, demonstrations that teach what they should. */
 import assert from 'node:assert/strict';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import {
@@ -11,7 +11,7 @@ import {
 import { draws } from '../../media/sample/make/draws.ts';
 import { ask, type Question } from '../../media/sample/make/questions.ts';
 import { demonstrationWorld } from '../../media/sample/make/tools.ts';
-import { makeWorld, type World } from '../../media/sample/make/world.ts';
+import { documents, makeWorld, type World } from '../../media/sample/make/world.ts';
 import { judge } from '../../src/core/reward.ts';
 import type { Reward, Segment, Tree } from '../../src/core/types.ts';
 import { openDataset, type Dataset } from '../../src/worker/dataset.ts';
@@ -102,6 +102,12 @@ describe('the sample', () => {
       for (const { name } of ask(stream, world, world.heldOut).lookUps) assert.ok(names.has(name), name);
   });
 
+  it('has one document about every place of the world', async () => {
+    const lines = documents(world).map(document => JSON.stringify(document) + '\n');
+    assert.equal(await readFile(corpus, 'utf8'), lines.join(''));
+    assert.equal(lines.length, 4028);
+  });
+
   it('finds what a question needs in the first result of every query that demonstrations write', () => {
     const stream = draws('queries');
     for (let n = 0; n < 500; n++) {
@@ -175,7 +181,7 @@ describe('the sample', () => {
   });
 
   it('renders the prompt without a system message, and ends with the assistant’s turn', () => {
-    assert.equal(tokenizer.vocabularySize, 2048);
+    assert.equal(tokenizer.vocabularySize, 1024);
     const prompt = tokenizer.encodePrompt([{ role: 'user', content: 'What is 2 * 3?' }]);
     assert.equal(tokenizer.decode(prompt), '<|user|> What is 2 * 3?<|assistant|>');
     assert.deepEqual(tokenizer.endIds, [3]);

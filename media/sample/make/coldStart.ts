@@ -36,20 +36,21 @@ interface Phase {
 const COMMON = {
   ...SFT_DEFAULTS,
   maxRowTokens: 320,
-  decayFrom: 0.5,
   decay: 'linear',
   finalShare: 0.05,
+  saveEveryUpdates: 1000,
 } as const;
+/** First copying, with few guesses in the way; then doubt. */
 const PHASES: Phase[] = [
   {
     name: 'copying',
-    goodShare: 0.5,
-    settings: { ...COMMON, tokens: 10_000_000, rowsPerUpdate: 8, learningRate: 4e-3, saveEveryUpdates: 1000 },
+    goodShare: 0.9,
+    settings: { ...COMMON, tokens: 9_000_000, rowsPerUpdate: 8, learningRate: 4e-3, decayFrom: 0.5 },
   },
   {
     name: 'doubt',
     goodShare: 0.3,
-    settings: { ...COMMON, tokens: 2_000_000, rowsPerUpdate: 32, learningRate: 1e-3, saveEveryUpdates: 500 },
+    settings: { ...COMMON, tokens: 2_000_000, rowsPerUpdate: 32, learningRate: 1e-3, decayFrom: 0.5 },
   },
 ];
 
@@ -92,6 +93,7 @@ for (const [phase, { name, goodShare, settings }] of PHASES.entries()) {
   if (phase < begun.phase) continue;
   const started = performance.now();
   let mean = 0;
+  let seen = 0;
   await runSft({
     policy,
     tokenizer,
@@ -100,7 +102,7 @@ for (const [phase, { name, goodShare, settings }] of PHASES.entries()) {
     ...(phase === begun.phase ? { from: begun.state } : {}),
     signal: stop.signal,
     tell({ updates, tokens, loss, gradientNorm, learningRate }) {
-      mean += (loss - mean) / Math.min(updates, 50);
+      mean += (loss - mean) / Math.min(++seen, 50);
       if (updates % 100 !== 0) return;
       const line = {
         phase: name,

@@ -11,7 +11,6 @@ import { writeConfig } from './init.ts';
 import { ask, type Question } from './questions.ts';
 import { writeTasks } from './tasks.ts';
 import { writeTokenizer } from './tokenizer.ts';
-import { demonstrationWorld } from './tools.ts';
 import { documents, makeWorld, type Places, type World } from './world.ts';
 
 const SAMPLE = join(import.meta.dirname, '..');
@@ -55,14 +54,34 @@ function distinct(world: World, places: Places, name: string, count: number): Qu
   return [...questions.values()];
 }
 
-/** All documents, so that every name counts once, and demonstrations for the words around them. */
-function* tokenizerTexts(world: World): Generator<string> {
-  for (const { contents } of documents(world)) yield ' ' + contents.slice(contents.indexOf('\n') + 1);
-  const tools = demonstrationWorld(world, corpus);
+/**
+ * Every training name once, and the words around names from demonstrations about two nameless cities. So no name, however
+ * often a country is mentioned, becomes a piece of its own: a held-out name is spelled with pieces that training has used.
+ */
+function* tokenizerTexts({ training }: World): Generator<string> {
+  const names = [...training.cities, ...training.countries].map(({ name }) => name);
+  const facts = training.countries.flatMap(({ capital, currency, continent }) => [
+    capital,
+    currency,
+    continent,
+  ]);
+  for (const name of new Set([...names, ...facts])) yield ` ${name}`;
+  const country = { code: 'C', name: 'C', continent: '', capital: 'A', currency: 'D' };
+  const cities = [123456, 789012].map((population, i) => ({ name: 'AB'[i]!, country, population }));
+  const nameless: Places = { cities, countries: [country] };
+  const results = documents({ cities: new Map(cities.map(city => [city.name, city])), countries: [country] });
+  const tools = {
+    search: () =>
+      results
+        .map(({ contents }, i) => `Page ${i + 1}: ${contents.slice(contents.indexOf('\n') + 1)}`)
+        .join('\n'),
+    capitals: ['A', 'B'],
+    currencies: ['D', 'E'],
+  };
   const stream = draws('tokenizer');
   for (let n = 0; n < TOKENIZER_DEMONSTRATIONS; n++) {
-    const question = ask(stream, world, world.training);
-    yield ' ' + question.text;
+    const question = ask(stream, { cities: new Map(cities.map(city => [city.name, city])) }, nameless);
+    yield ` ${question.text}`;
     for (const piece of demonstrate(stream, tools, question, 0.5).pieces) yield piece.text;
   }
 }

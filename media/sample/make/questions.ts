@@ -29,7 +29,7 @@ export interface Question {
 const KINDS = (Object.keys(WEIGHTS) as Kind[]).flatMap(kind => Array<Kind>(WEIGHTS[kind]).fill(kind));
 
 /** A question about the given side's places only. */
-export function ask(draws: Draws, world: World, places: Places): Question {
+export function ask(draws: Draws, world: Pick<World, 'cities'>, places: Places): Question {
   const kind = draws.pick(KINDS);
   switch (kind) {
     case 'population':
@@ -62,7 +62,7 @@ const askCapital = ({ name, capital }: Country): Question => ({
   lookUps: [{ name, about: 'capital' }],
 });
 
-function askCapitalPopulation(draws: Draws, world: World, places: Places): Question {
+function askCapitalPopulation(draws: Draws, world: Pick<World, 'cities'>, places: Places): Question {
   const country = draws.pick(places.countries.filter(({ capital }) => world.cities.has(capital)));
   const capital = world.cities.get(country.capital)!;
   return {

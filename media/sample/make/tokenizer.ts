@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export const VOCABULARY_SIZE = 2048;
+export const VOCABULARY_SIZE = 1024;
 export const PAD = '<|pad|>';
 export const USER = '<|user|>';
 export const ASSISTANT = '<|assistant|>';

@@ -102,7 +102,7 @@ function split(
 }
 
 /** One line about every place. Every name has a blank before it, here and in all other text, so that its pieces are the same. */
-export function documents(world: World): Document[] {
+export function documents(world: Pick<World, 'cities' | 'countries'>): Document[] {
   const lines = [
     ...[...world.cities.values()].map(
       city => [city.name, `city in ${city.country.name}. Population ${city.population}.`] as const,
