@@ -147,9 +147,7 @@ function dataset(series: Series, data: Point[]): ChartDataset<'line', Point[]> {
 /** Chart.js does not follow the editor's theme: hand it the colours. */
 function dress(chart: Chart<'line', Point[]>, series: readonly Series[]): void {
   const text = themeColour('foreground');
-  const grid = isHighContrast()
-    ? themeColour('contrastBorder', text)
-    : faded(themeColour('foreground'), 0.12);
+  const grid = faded(text, isHighContrast() ? 0.3 : 0.12);
   chart.data.datasets.forEach((one, i) => {
     const colour = themeColour(series[i]!.colour);
     one.borderColor = colour;

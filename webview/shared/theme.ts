@@ -1,7 +1,10 @@
 /** The window's theme as values that a canvas can use, and word of its changes. Knows nothing of charts. */
 
+/** Colours of charts that high-contrast themes leave out. */
+const LEFT_OUT: Readonly<Record<string, string>> = { 'charts-orange': '#d18616' };
+
 /** A theme colour by its VS Code name, e.g. `charts-blue`. */
-export function themeColour(name: string, fallback = '#888888'): string {
+export function themeColour(name: string, fallback = LEFT_OUT[name] ?? '#888888'): string {
   return getComputedStyle(document.body).getPropertyValue(`--vscode-${name}`).trim() || fallback;
 }
 

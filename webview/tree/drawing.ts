@@ -61,7 +61,7 @@ export function drawing(on: {
     select: selection => select(selection),
     draw(tree, credit, selection) {
       const hadFocus = root.contains(document.activeElement);
-      const layout = layOut(tree, fitScale(tree, root.clientWidth || 900));
+      const layout = layOut(tree, fitScale(tree, (root.clientWidth || 900) - END_WIDTH - 2 * MARGIN));
       const items = new Map<string, SVGGElement>();
       root.replaceChildren(picture(tree, layout, { credit, items, choose, open: on.open }));
       shown = { tree, layout, items };

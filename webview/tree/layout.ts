@@ -24,7 +24,8 @@ export interface Layout {
   width: number;
 }
 
-const MIN_WIDTH = 26;
+/** Room for a tool's name. */
+const MIN_WIDTH = 52;
 const GAP = 16;
 /** Room after a segment for each question asked there. */
 const QUESTION_WIDTH = 20;
@@ -57,7 +58,7 @@ export function layOut(tree: Pick<Tree, 'segments' | 'paths' | 'decisions'>, pix
       segment: index,
       lane,
       x,
-      width: Math.max(MIN_WIDTH, segment.count * pixelsPerToken),
+      width: boxWidth(segment, pixelsPerToken),
       paths,
       questions,
     };
@@ -86,15 +87,36 @@ function laneOrder(paths: readonly Path[]): number[] {
   return order;
 }
 
-/** Pixels per token so that the longest trajectory fits into `width`, between legible bounds. */
-export function fitScale(tree: Pick<Tree, 'segments' | 'paths'>, width: number): number {
-  let longest = 1;
-  for (const path of tree.paths) {
-    const segments = pathSegments(tree.segments, path.leaf);
-    longest = Math.max(
-      longest,
-      segments.reduce((sum, i) => sum + tree.segments[i]!.count, 0),
-    );
+/** Legible pixels per token, and how exactly the scale is found between them. */
+const SCALES = { least: 0.4, most: 6, exactness: 0.01 };
+
+/** The largest legible number of pixels per token at which every trajectory fits into `width`; the least where none does. */
+export function fitScale(tree: Pick<Tree, 'segments' | 'paths' | 'decisions'>, width: number): number {
+  const asked = new Map<number, number>();
+  for (const { segment } of tree.decisions) asked.set(segment, (asked.get(segment) ?? 0) + 1);
+  const paths = tree.paths.map(({ leaf }) => pathSegments(tree.segments, leaf));
+  const fits = (scale: number): boolean =>
+    paths.every(path => widthOf(tree.segments, path, asked, scale) <= width);
+  let [least, most] = [SCALES.least, SCALES.most];
+  if (fits(most)) return most;
+  while (most - least > SCALES.exactness) {
+    const middle = (least + most) / 2;
+    if (fits(middle)) least = middle;
+    else most = middle;
   }
-  return Math.max(0.6, Math.min(6, (width - 220) / longest));
+  return least;
 }
+
+function widthOf(
+  segments: readonly Segment[],
+  path: readonly number[],
+  asked: ReadonlyMap<number, number>,
+  scale: number,
+): number {
+  return path.reduce(
+    (width, at) => width + boxWidth(segments[at]!, scale) + QUESTION_WIDTH * (asked.get(at) ?? 0),
+    GAP * (path.length - 1),
+  );
+}
+
+const boxWidth = ({ count }: Segment, scale: number): number => Math.max(MIN_WIDTH, count * scale);
