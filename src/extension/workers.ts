@@ -1,0 +1,136 @@
+/** Starts the program and asks live workers. A worker is found by its run folder and never owned: this file ends only evaluations. Knows nothing of views. */
+import { spawn } from 'node:child_process';
+import { FailureError } from '../core/types.ts';
+import type { WorkerVerbs } from '../protocol/verbs.ts';
+import { connectWorker } from '../run/lock.ts';
+
+/** The program and what runs it. */
+export interface Program {
+  /** Path of the bundled command line. */
+  script: string;
+  /** Path of a Node, or of an editor that can be one. */
+  runtime: string;
+}
+
+export interface Outcome {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** Characters of a program's output that are kept. */
+const KEPT = 1 << 20;
+
+/** Runs the program to its end; a given signal ends it early. Rejects where it cannot be started. */
+export function runProgram(
+  { script, runtime }: Program,
+  args: readonly string[],
+  signal?: AbortSignal,
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(runtime, [script, ...args], {
+      windowsHide: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // The editor's own program behaves as plain Node only when it is told to.
+      env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+      ...(signal !== undefined && { signal }),
+    });
+    const outcome: Outcome = { code: null, out: '', err: '' };
+    child.stdout
+      .setEncoding('utf8')
+      .on('data', (text: string) => (outcome.out = (outcome.out + text).slice(-KEPT)));
+    child.stderr
+      .setEncoding('utf8')
+      .on('data', (text: string) => (outcome.err = (outcome.err + text).slice(-KEPT)));
+    child.once('error', error => {
+      if (error.name === 'AbortError') return;
+      reject(
+        new FailureError({
+          where: 'config',
+          message: `${runtime} cannot be started: ${error.message}.`,
+          fix: 'Check the setting branchpoint.nodePath.',
+        }),
+      );
+    });
+    child.once('close', code => resolve({ ...outcome, code }));
+  });
+}
+
+/** The program's own sentence about why it did not do what it was asked. */
+export function failureOf({ code, err }: Outcome): FailureError {
+  const said = err.trim().replace(/^branchpoint: /, '');
+  return new FailureError({
+    where: code === 2 ? 'config' : 'bug',
+    message: said === '' ? `The worker ended with code ${code} and said nothing.` : said,
+  });
+}
+
+/** Starts a new run detached from this process and returns its folder; the worker goes on when the window closes. */
+export async function launch(program: Program, config: string): Promise<string> {
+  const outcome = await runProgram(program, ['train', config, '--detach']);
+  if (outcome.code !== 0) throw failureOf(outcome);
+  return lastLine(outcome.out);
+}
+
+/** Goes on with a run that no worker owns, from its last checkpoint. */
+export async function resumeEnded(program: Program, runFolder: string): Promise<void> {
+  const outcome = await runProgram(program, ['resume', runFolder, '--detach']);
+  if (outcome.code !== 0) throw failureOf(outcome);
+}
+
+/** Asks the run's live worker once. Rejects with a FailureError where there is none. */
+export async function ask(runFolder: string, verb: Exclude<keyof WorkerVerbs, 'status'>): Promise<void> {
+  const { remote, close } = await connectWorker(runFolder);
+  try {
+    await remote[verb]();
+  } finally {
+    close();
+  }
+}
+
+/** Measures a checkpoint's folder; undefined where the signal ended it. */
+export async function evaluate(
+  program: Program,
+  checkpoint: string,
+  signal: AbortSignal,
+): Promise<Measured | undefined> {
+  const outcome = await runProgram(program, ['eval', checkpoint, '--json'], signal);
+  if (signal.aborted) return undefined;
+  if (outcome.code !== 0) throw failureOf(outcome);
+  return measured(JSON.parse(lastLine(outcome.out)));
+}
+
+/** What is said of an evaluation when it is done. */
+export interface Measured {
+  accuracy: number;
+  interval: [number, number];
+  greedyAccuracy?: number;
+  tasks: number;
+  samples: number;
+}
+
+function measured(value: unknown): Measured {
+  const { accuracy, interval, greedyAccuracy, tasks, samples } = value as Record<string, unknown>;
+  const isNumber = (value: unknown): value is number => typeof value === 'number';
+  if (
+    !isNumber(accuracy) ||
+    !isNumber(tasks) ||
+    !isNumber(samples) ||
+    !Array.isArray(interval) ||
+    !interval.every(isNumber) ||
+    interval.length !== 2
+  )
+    throw new FailureError({
+      where: 'bug',
+      message: `The evaluation’s result cannot be read: ${JSON.stringify(value)}`,
+    });
+  return {
+    accuracy,
+    tasks,
+    samples,
+    interval: [interval[0]!, interval[1]!],
+    ...(isNumber(greedyAccuracy) && { greedyAccuracy }),
+  };
+}
+
+const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1)!;
