@@ -3,7 +3,7 @@
  * `node .ci/test.mjs [unit] [host] [e2e]`; after `unit`, files run only those. Ends with one line `N passed, N failed, N skipped` and fails where a part does.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import * as esbuild from 'esbuild';
@@ -23,8 +23,10 @@ const PARTS = {
   host: async () => {
     await run('Build', [at('.ci/build.mjs')]);
     await bundleHostTests();
+    const workspace = at('out/workspace');
+    await run('Workspace', [node24, at('test/host/workspace.ts'), workspace]);
     await run('Tests in a real extension host', [at('node_modules/@vscode/test-cli/out/bin.mjs')], {
-      BRANCHPOINT_TEST_WORKSPACE: workspace(),
+      BRANCHPOINT_TEST_WORKSPACE: workspace,
     });
   },
   e2e: async () => {
@@ -48,14 +50,6 @@ for (const name of wanted.length > 0 ? wanted : Object.keys(PARTS)) {
 }
 console.log(`\n${total.passing} passed, ${total.failing} failed, ${total.pending} skipped`);
 process.exit(failure ? 1 : 0);
-
-/** A fresh workspace for the tests in the extension host. */
-function workspace() {
-  const folder = at('out/workspace');
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  return folder;
-}
 
 /** mocha inside the extension host loads CommonJS; `vscode` and mocha come from there. */
 async function bundleHostTests() {

@@ -11,7 +11,7 @@ import { hostProgram, makeHome, removeHome, startBrowser, startServer, workbench
 const LIMIT_MS = 10 * 60_000;
 /** Lines that the workbench prints for want of a network or of native log writers. */
 const NOISE =
-  /^(Resolv|Creating a socket|\[(reconnection|Service Worker|AccountPolicy|AgentHost|ChatModel)|Updating additional|Creation of workbench|Timed out waiting for auth|getaddrinfo|Failed to fetch|Error: Could not locate the bindings|Error: Cannot find module '.\/build\/Release\/watchdog|Extension host \(Remote\) is)/;
+  /^(Resolv|Creating a socket|\[(reconnection|Service Worker|AccountPolicy|AgentHost|ChatModel)|Updating additional|Creation of workbench|Timed out waiting for auth|getaddrinfo|Failed to fetch|Error: Could not locate the bindings|Error: Cannot find module '.\/build\/Release\/watchdog'|Extension host \(Remote\) is)/;
 
 const { options, folders } = parse(process.argv.slice(2));
 if (options.version) console.log(hostProgram().version);
@@ -50,7 +50,7 @@ async function runTests(page, server) {
   const ended = new Promise(done => void page.exposeFunction('codeAutomationExit', done));
   await page.exposeFunction('codeAutomationLog', (type, args) => {
     const line = format(...args);
-    if (!NOISE.test(line)) (type === 'error' ? console.error : console.log)(line);
+    if (!NOISE.test(line.trimStart())) (type === 'error' ? console.error : console.log)(line);
   });
   const uri = path => `vscode-remote://${server.authority}${resolve(path)}`;
   const payload = ['extensionDevelopmentPath', 'extensionTestsPath'].flatMap(key =>
@@ -86,7 +86,14 @@ async function startDriver(page) {
     throw new Error(`No frame shows ${selector}.`);
   };
   const where = async ({ frame }) => (frame ? frameOf(frame) : page);
+  const refused = [];
+  page.on('console', message => {
+    if (/Content.Security.Policy/i.test(message.text())) refused.push(message.text());
+  });
   const actions = {
+    /** What the pages' content-security policies refused since the last time. */
+    refused: () => refused.splice(0),
+    hover: async ask => (await where(ask)).locator(ask.selector).first().hover(),
     screenshot: ({ path }) => page.screenshot({ path }).then(() => true),
     press: ({ key }) => page.keyboard.press(key),
     type: ({ text }) => page.keyboard.insertText(text),

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { commandId, PANELS, type ViewKind } from '../../../src/extension/names.ts';
+import { openRun } from '../../../src/run/reader.ts';
+import { activated, closeEditors, hasPage, page, shoot, until, WHOLE } from './host.ts';
+
+const frameOf = (kind: ViewKind): string => `body[data-view="${kind}"]`;
+const inView = (kind: ViewKind, selector: string): Promise<string> =>
+  page('text', { frame: frameOf(kind), selector }) as Promise<string>;
+
+/** Names of the curves, with their first and last numbers, as a screen reader is told them. */
+const curves = (): Promise<string[]> =>
+  page('eval', {
+    frame: frameOf('dashboard'),
+    expression: `Array.from(document.querySelectorAll('canvas'), canvas => canvas.getAttribute('aria-label') ?? '')`,
+  }) as Promise<string[]>;
+
+async function openTab(kind: ViewKind): Promise<vscode.Tab> {
+  return until(
+    () =>
+      vscode.window.tabGroups.all
+        .flatMap(({ tabs }) => tabs)
+        .find(
+          ({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith(PANELS[kind]),
+        ),
+    `a panel of kind ${kind}`,
+  );
+}
+
+/** A tree in which one branch was made and another refused. */
+async function refusedTree(): Promise<string> {
+  const run = openRun(WHOLE());
+  for (const { id } of await run.trees()) {
+    const outcomes = new Set((await run.tree(id)).decisions.map(({ outcome }) => outcome));
+    if (outcomes.has('refuse') && outcomes.has('branch')) return id;
+  }
+  throw new Error('No recorded tree has both answers.');
+}
+
+describe('views', function () {
+  before(async function () {
+    if (!hasPage) this.skip();
+    await activated();
+    await page('refused', {});
+  });
+  after(closeEditors);
+
+  it('shows a run’s steps as curves, and their trees', async () => {
+    await vscode.commands.executeCommand(commandId('openDashboard'), { runFolder: WHOLE() });
+    await openTab('dashboard');
+    const all = await until(async () => {
+      const found = await curves();
+      return found.some(label => label.includes('at step 4')) && found;
+    }, 'curves up to step 4');
+    assert.equal(all.length, 8);
+    assert.ok(all.find(label => label.startsWith('Reward'))?.includes('at step 1'));
+    assert.equal(await inView('dashboard', 'h1'), 'whole-1');
+    assert.match(await inView('dashboard', 'header'), /finished · step 4 of 4/);
+    const trees = await page('count', { frame: frameOf('dashboard'), selector: '.tree-row' });
+    assert.equal(trees, 4);
+  });
+
+  it('opens a tree from its row and says why a branch was refused', async () => {
+    const tree = await refusedTree();
+    await vscode.commands.executeCommand(commandId('openTree'), { runFolder: WHOLE(), tree });
+    await openTab('tree');
+    const expected = await openRun(WHOLE()).tree(tree);
+    await until(
+      async () =>
+        (await page('count', { frame: frameOf('tree'), selector: 'svg .bar' })) === expected.segments.length,
+      'a bar for every segment',
+    );
+    await page('click', { frame: frameOf('tree'), selector: 'svg .question.refuse' });
+    const decision = expected.decisions.find(({ outcome }) => outcome === 'refuse')!;
+    assert.equal(await inView('tree', '.card .outcome'), 'Branch refused');
+    const two = (value: number): string => value.toFixed(2).replace(/^0/, '');
+    assert.equal(
+      await inView('tree', '.card .verdict'),
+      `P ${two(decision.probability)} < draw ${two(decision.draw!)} → refused`,
+    );
+    for (const term of ['H₀', 'Hₜ', 'ΔH', 'P', 'draw', 'budget', 'rule'])
+      assert.ok((await inView('tree', '.card dl')).includes(term), term);
+  });
+
+  it('switches the badges between soft and hard credit', async () => {
+    const badges = (): Promise<string> =>
+      page('eval', {
+        frame: frameOf('tree'),
+        expression: `Array.from(document.querySelectorAll('svg .badge'), badge => badge.textContent).join(' ')`,
+      }) as Promise<string>;
+    const soft = await badges();
+    await page('click', { frame: frameOf('tree'), selector: 'vscode-radio[value="hard"]' });
+    await until(async () => (await badges()) !== soft, 'other badges');
+    assert.match(soft, /…/, 'a shared segment has one soft advantage per trajectory');
+    assert.doesNotMatch(await badges(), /…/);
+  });
+
+  it('breaks no rule of its pages’ policy, and the policy refuses what it should', async () => {
+    assert.deepEqual(await page('refused', {}), []);
+    await page('eval', {
+      frame: frameOf('tree'),
+      expression: `document.body.setAttribute('style', 'margin: 0')`,
+    });
+    await until(
+      async () => ((await page('refused', {})) as string[]).length > 0,
+      'word of the inline style that was refused',
+    );
+  });
+
+  it('looks right in every kind of theme', async function () {
+    if (process.env.BRANCHPOINT_SHOTS === undefined) this.skip();
+    const themes = { dark: 'Dark 2026', light: 'Light 2026', contrast: 'Default High Contrast' };
+    const tree = await refusedTree();
+    const target = { runFolder: WHOLE(), tree, path: 0 };
+    for (const [name, theme] of Object.entries(themes)) {
+      await vscode.workspace
+        .getConfiguration('workbench')
+        .update('colorTheme', theme, vscode.ConfigurationTarget.Global);
+      for (const command of ['openDashboard', 'openTree', 'openTrajectory'] as const) {
+        await vscode.commands.executeCommand(commandId(command), target);
+        const shown = { openDashboard: '.chart', openTree: 'svg .bar', openTrajectory: '' }[command];
+        const kind = command === 'openTree' ? 'tree' : 'dashboard';
+        await until(
+          () =>
+            shown === ''
+              ? vscode.window.activeTextEditor !== undefined
+              : page('count', { frame: frameOf(kind), selector: shown }).then(count => Number(count) > 0),
+          shown,
+        );
+        await new Promise(resolve => setTimeout(resolve, 700));
+        await shoot(`${command.replace('open', '').toLowerCase()}-${name}`);
+      }
+    }
+    await vscode.workspace
+      .getConfiguration('workbench')
+      .update('colorTheme', undefined, vscode.ConfigurationTarget.Global);
+  });
+});

@@ -1,0 +1,104 @@
+/**
+ * Fills the workspace of the tests in a real VS Code: recorded runs, broken ones, and a configuration whose policy is tiny
+ * but real. Run before VS Code starts: `workspace.ts FOLDER`. Knows nothing of VS Code.
+ */
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Config } from '../../src/core/config.ts';
+import { FILES } from '../../src/run/layout.ts';
+import { makeTinyModel } from '../fakes/tinyModel.ts';
+import { makeTinyRun } from '../fakes/tinyRun.ts';
+import { sums } from '../fakes/tinyWorld.ts';
+
+/** A configuration with one key that is not there and one value that is out of range. */
+const WRONG = `// Two mistakes.
+{
+  "runs": "runs",
+  "policy": { "path": "policy" },
+  "data": { "train": "tasks.jsonl" },
+  "stepz": 3,
+  "rollout": { "groupSize": 1 }
+}
+`;
+
+await fill(resolve(process.argv[2]!));
+
+async function fill(workspace: string): Promise<void> {
+  rmSync(workspace, { recursive: true, force: true });
+  const recorded = join(workspace, 'recorded');
+  await makeTinyRun(recorded, { change: named('whole') });
+  const torn = await makeTinyRun(recorded, { steps: 2, change: named('torn') });
+  tear(join(torn.folder, FILES.events));
+  const newer = await makeTinyRun(recorded, { steps: 1, change: named('newer') });
+  ageManifest(newer.folder);
+  // What makes the explorer look into the folder of the recorded runs.
+  writeFileSync(
+    join(workspace, 'recorded.branchpoint.json'),
+    '{ "runs": "recorded", "policy": { "path": "small/policy" }, "data": { "train": "small/tasks.jsonl" } }\n',
+  );
+  await makeLaunchable(join(workspace, 'small'));
+  writeFileSync(join(workspace, 'wrong.branchpoint.json'), WRONG);
+}
+
+function named(name: string): (config: Config) => void {
+  return config => {
+    config.name = name;
+  };
+}
+
+/** As a crash leaves it: half of the last line is missing, and so is the fact that the run ended. */
+function tear(path: string): void {
+  const text = readFileSync(path, 'utf8');
+  const lastLine = text.lastIndexOf('\n', text.length - 2) + 1;
+  truncateSync(path, statSync(path).size - Math.floor((text.length - lastLine) / 2));
+}
+
+/** As a version of the program that is not yet written would leave it. */
+function ageManifest(folder: string): void {
+  const path = join(folder, FILES.manifest);
+  const manifest = JSON.parse(readFileSync(path, 'utf8')) as { format: { major: number } };
+  manifest.format.major += 1;
+  writeFileSync(path, JSON.stringify(manifest));
+}
+
+/** Random weights, real tokens and a real engine; quick steps without tools, more of them than a test waits for. */
+async function makeLaunchable(folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  await makeTinyModel(join(folder, 'policy'));
+  for (const task of sums(16))
+    appendFileSync(
+      join(folder, 'tasks.jsonl'),
+      `${JSON.stringify({ question: task.messages[0]!.content, answer: task.references[0] })}\n`,
+    );
+  const config = {
+    preset: 'arpo',
+    name: 'small',
+    steps: 5000,
+    threads: 1,
+    runs: 'runs',
+    policy: { path: 'policy' },
+    data: { train: 'tasks.jsonl' },
+    rollout: {
+      tasksPerStep: 4,
+      groupSize: 4,
+      initialRollouts: 2,
+      maxPromptTokens: 64,
+      maxResponseTokens: 96,
+    },
+    tools: { python: { enabled: false } },
+    algorithm: { updatesPerStep: 1, entropyBonus: 0.1 },
+    checkpoint: { every: 5, keep: 1 },
+  };
+  writeFileSync(
+    join(folder, 'small.branchpoint.json'),
+    `// A run that starts quickly.\n${JSON.stringify(config, null, 2)}\n`,
+  );
+}
