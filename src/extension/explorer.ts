@@ -7,12 +7,12 @@ import { openRun } from '../run/reader.ts';
 import type { RunSummary } from '../run/runs.ts';
 import { commandId, VIEWS } from './names.ts';
 import {
+  accuracyOf,
   CONTEXTS,
   liveStepDescription,
   RUN_ICONS,
   runDescription,
   runLabel,
-  short,
   statusOf,
   stepDescription,
   stepLabel,
@@ -230,7 +230,9 @@ const ITEMS: { [K in Exclude<Row['kind'], 'run'>]: Make<K> } = {
   tree: treeItem,
   checkpoint({ checkpoint, step }, state) {
     const item = new vscode.TreeItem(checkpoint, vscode.TreeItemCollapsibleState.None);
-    const evaluation = state.evaluations.findLast(evaluation => evaluation.checkpoint === checkpoint);
+    const evaluation = state.evaluations.findLast(
+      evaluation => evaluation.checkpoint?.endsWith(checkpoint) === true,
+    );
     item.iconPath = new vscode.ThemeIcon('save');
     item.description = evaluation === undefined ? '' : accuracyOf(evaluation.summary);
     item.contextValue = 'checkpoint';
@@ -294,9 +296,6 @@ function treeItem(
 }
 
 type Evaluation = RunState['evaluations'][number]['summary'];
-
-export const accuracyOf = ({ accuracy, interval, greedyAccuracy }: Evaluation): string =>
-  `${short(accuracy)} [${short(interval[0])}, ${short(interval[1])}]${greedyAccuracy === undefined ? '' : ` · greedy ${short(greedyAccuracy)}`}`;
 
 const evaluationText = (summary: Evaluation, at: string): string =>
   `accuracy ${accuracyOf(summary)} on ${summary.tasks} tasks of ${summary.dataset}, ${summary.samples} samples each, ${summary.toolCallsPerTrajectory.toFixed(1)} tool calls a trajectory, ${new Date(at).toLocaleString()}`;

@@ -98,3 +98,15 @@ export function statusText(run: RunSummary): string {
   const status = statusOf(run);
   return `$(${status === 'running' ? 'sync~spin' : RUN_ICONS[status].icon}) ${run.name} ${runDescription(run)}`;
 }
+
+/** `.58 [.53, .62] · greedy .84`: mean with its 95 % interval. */
+export const accuracyOf = ({
+  accuracy,
+  interval,
+  greedyAccuracy,
+}: {
+  accuracy: number;
+  interval: readonly [number, number];
+  greedyAccuracy?: number;
+}): string =>
+  `${short(accuracy)} [${short(interval[0])}, ${short(interval[1])}]${greedyAccuracy === undefined ? '' : ` · greedy ${short(greedyAccuracy)}`}`;

@@ -1,0 +1,23 @@
+/** What the extension consists of while it is active: commands work on it, tests look at it. Knows nothing of what its parts do. */
+import type * as vscode from 'vscode';
+import type { Explorer } from './explorer.ts';
+import type { Log } from './failures.ts';
+import type { Panels } from './panels.ts';
+import type { Places } from './places.ts';
+import type { Runs } from './runs.ts';
+import type { Trajectories } from './trajectories.ts';
+import type { Program } from './workers.ts';
+import type { StatusBar } from './statusBar.ts';
+
+export interface App {
+  context: Pick<vscode.ExtensionContext, 'extensionUri' | 'globalStorageUri'>;
+  log: Log;
+  places: Places;
+  runs: Runs;
+  explorer: Explorer;
+  panels: Panels;
+  trajectories: Trajectories;
+  statusBar: StatusBar;
+  /** Asked for at each use: the setting may change. */
+  program(): Program;
+}

@@ -1,0 +1,97 @@
+/** Puts the extension together. Nothing is read, watched or started before VS Code asks for one of its parts. */
+import * as vscode from 'vscode';
+import { FailureError } from '../core/types.ts';
+import { openRun } from '../run/reader.ts';
+import type { App } from './app.ts';
+import { registerCommands } from './commands.ts';
+import { TokenDecorations } from './decorations.ts';
+import { Explorer } from './explorer.ts';
+import { inBackground } from './failures.ts';
+import { growingTree } from './growingTree.ts';
+import { CONFIG_SUFFIX } from './names.ts';
+import type { PanelSource } from './panels.ts';
+import { Panels } from './panels.ts';
+import { Places } from './places.ts';
+import { Runs } from './runs.ts';
+import { setting } from './settings.ts';
+import { StatusBar } from './statusBar.ts';
+import type { TreeSource } from './trajectories.ts';
+import { Trajectories } from './trajectories.ts';
+import { registerTrajectoryFeatures } from './trajectoryFeatures.ts';
+
+/** Workers are found by their run folders and outlive the window: deactivating ends none of them. */
+export function activate(context: vscode.ExtensionContext): App {
+  const log = vscode.window.createOutputChannel('Branchpoint', { log: true });
+  const places = new Places(context.globalState);
+  const runs = new Runs(() => places.runsFolders(), log);
+  const overlayChanged = new vscode.EventEmitter<void>();
+  const trajectories = new Trajectories(treeSource);
+  const app: App = {
+    context,
+    log,
+    places,
+    runs,
+    explorer: new Explorer(runs),
+    panels: new Panels(context.extensionUri, panelSource(runs), log),
+    trajectories,
+    statusBar: new StatusBar(runs),
+    program: () => ({
+      script: vscode.Uri.joinPath(context.extensionUri, 'dist', 'branchpoint.cjs').fsPath,
+      runtime: setting('nodePath') || process.execPath,
+    }),
+  };
+  const configs = vscode.workspace.createFileSystemWatcher(`**/*${CONFIG_SUFFIX}`);
+  const refresh = (): void => inBackground(log, 'Looking for runs', runs.refresh());
+  context.subscriptions.push(
+    log,
+    overlayChanged,
+    configs,
+    configs.onDidCreate(refresh),
+    configs.onDidChange(refresh),
+    configs.onDidDelete(refresh),
+    vscode.workspace.onDidChangeWorkspaceFolders(refresh),
+    vscode.workspace.onDidChangeConfiguration(change => {
+      if (change.affectsConfiguration('branchpoint.runsFolders')) refresh();
+      if (change.affectsConfiguration('branchpoint.trajectory')) overlayChanged.fire();
+    }),
+    trajectories,
+    registerTrajectoryFeatures(trajectories, overlayChanged.event),
+    new TokenDecorations(trajectories, overlayChanged.event, log),
+    app.statusBar,
+    app.panels,
+    app.explorer,
+    runs,
+    registerCommands(app),
+  );
+  refresh();
+  return app;
+}
+
+const treeSource: TreeSource = {
+  async tree(runFolder, id) {
+    const run = openRun(runFolder);
+    return { tree: await run.tree(id), columns: await run.columns(id) };
+  },
+  async pieces(runFolder) {
+    const pieces = await openRun(runFolder).pieces();
+    if (pieces === undefined)
+      throw new FailureError({
+        where: 'store',
+        message: `${runFolder} has no vocabulary, so its tokens cannot be shown as text.`,
+      });
+    return pieces;
+  },
+};
+
+function panelSource(runs: Runs): PanelSource {
+  return {
+    follow: (runFolder, taker) => runs.follow(runFolder, taker),
+    trees: runFolder => openRun(runFolder).trees(),
+    async tree(runFolder, id) {
+      const growing = growingTree(await runs.state(runFolder), id);
+      if (growing === undefined) return openRun(runFolder).tree(id);
+      const entries = await openRun(runFolder).trees();
+      return entries.some(entry => entry.id === id) ? openRun(runFolder).tree(id) : growing;
+    },
+  };
+}

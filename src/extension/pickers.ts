@@ -1,0 +1,146 @@
+/** Asks the user for what a command was not told. An answer that is undefined means: do nothing. Knows nothing of what is done with it. */
+import { basename, dirname } from 'node:path';
+import * as vscode from 'vscode';
+import { checkpointName, FILES } from '../run/layout.ts';
+import { openRun } from '../run/reader.ts';
+import type { RunSummary } from '../run/runs.ts';
+import type { App } from './app.ts';
+import { type RowStatus, RUN_ICONS, runDescription, short, statusOf, treeDescription } from './rows.ts';
+import type { Target } from './target.ts';
+
+interface Choice<T> extends vscode.QuickPickItem {
+  value: T;
+}
+
+/** The only choice is taken without asking, where `takeOnly` says so. */
+async function choose<T>(title: string, choices: Choice<T>[], takeOnly = false): Promise<T | undefined> {
+  const [only] = choices;
+  if (takeOnly && choices.length === 1 && only !== undefined) return only.value;
+  const chosen = await vscode.window.showQuickPick(choices, {
+    title,
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  return chosen?.value;
+}
+
+/** A run of one of the states; says so where there is none. */
+export async function pickRun(
+  { runs }: App,
+  title: string,
+  states?: readonly RowStatus[],
+): Promise<string | undefined> {
+  await runs.refresh();
+  const fitting = runs
+    .list()
+    .filter(
+      run => statusOf(run) !== 'unreadable' && (states === undefined || states.includes(statusOf(run))),
+    );
+  if (fitting.length === 0) {
+    await vscode.window.showInformationMessage(
+      states === undefined
+        ? 'There is no run yet. “Branchpoint: Open Sample” brings one to explore.'
+        : `${title}: no run is ${states.join(' or ')}.`,
+    );
+    return undefined;
+  }
+  return choose(title, fitting.map(runChoice), states !== undefined);
+}
+
+const runChoice = (run: RunSummary): Choice<string> => ({
+  label: `$(${RUN_ICONS[statusOf(run)].icon}) ${run.name}`,
+  description: runDescription(run),
+  detail: dirname(run.folder),
+  value: run.folder,
+});
+
+/** A tree of the run, newest step first; those that still grow are first of all. */
+export async function pickTree({ runs }: App, runFolder: string): Promise<string | undefined> {
+  const state = await runs.state(runFolder);
+  const entries = await openRun(runFolder).trees();
+  const growing = (state.live?.trees ?? []).filter(({ id }) => !entries.some(entry => entry.id === id));
+  const choices = [
+    ...growing.map(({ id, segments }): Choice<string> => ({
+      label: id,
+      description: `growing · ${segments.length} segments`,
+      value: id,
+    })),
+    ...entries
+      .toReversed()
+      .map((entry): Choice<string> => ({
+        label: entry.id,
+        description: treeDescription(entry),
+        detail: entry.question,
+        value: entry.id,
+      })),
+  ];
+  if (choices.length === 0) {
+    await vscode.window.showInformationMessage(
+      `${basename(runFolder)} has no tree yet: its first step is under way.`,
+    );
+    return undefined;
+  }
+  return choose('Rollout tree, by step and task', choices);
+}
+
+export async function pickPath(runFolder: string, treeId: string): Promise<number | undefined> {
+  const tree = await openRun(runFolder).tree(treeId);
+  const choices = tree.paths.map(({ reward, origin, calls, stop }, index): Choice<number> => ({
+    label: `Trajectory ${index}`,
+    description: `${reward === undefined ? 'not judged' : `R ${short(reward.total)}`} · ${origin} · ${calls} tool calls · ended by ${stop}`,
+    ...(reward?.answer !== undefined && { detail: `Answered: ${reward.answer}` }),
+    value: index,
+  }));
+  return choose(`Trajectory of tree ${treeId}`, choices);
+}
+
+/** Path of a checkpoint's folder, relative to the run. */
+export async function pickCheckpoint({ runs }: App, runFolder: string): Promise<string | undefined> {
+  const { checkpoints } = await runs.state(runFolder);
+  if (checkpoints.length === 0) {
+    await vscode.window.showInformationMessage(`${basename(runFolder)} has no checkpoint yet.`);
+    return undefined;
+  }
+  const choices = checkpoints
+    .toReversed()
+    .map(({ step, at }): Choice<string> => ({
+      label: `$(save) ${checkpointName(step)}`,
+      description: new Date(at).toLocaleString(),
+      value: checkpointName(step),
+    }));
+  return choose('Checkpoint to evaluate', choices);
+}
+
+export async function pickConfig({ places }: App): Promise<string | undefined> {
+  const configs = await places.configs();
+  if (configs.length === 0) {
+    const create = 'New Run Configuration';
+    const answer = await vscode.window.showInformationMessage(
+      'There is no run configuration (NAME.branchpoint.json) in this workspace.',
+      create,
+    );
+    if (answer === create) await vscode.commands.executeCommand('branchpoint.newConfiguration');
+    return undefined;
+  }
+  return choose(
+    'Configuration to launch',
+    configs.map((path): Choice<string> => ({
+      label: `$(settings-gear) ${basename(path)}`,
+      description: vscode.workspace.asRelativePath(dirname(path)),
+      value: path,
+    })),
+  );
+}
+
+/** The run that a command is about: what it was told, else the user's choice. */
+export async function runOf(
+  app: App,
+  { runFolder }: Target,
+  title: string,
+  states?: readonly RowStatus[],
+): Promise<string | undefined> {
+  return runFolder ?? (await pickRun(app, title, states));
+}
+
+export const checkpointFolder = (runFolder: string, checkpoint: string): string =>
+  `${runFolder}/${FILES.checkpoints}/${checkpoint}`;
