@@ -1,7 +1,7 @@
 /** Packs trees into what an engine computes on: every token once, in depth-first order. Knows nothing of engines. */
 import { isFlat } from './advantage.ts';
 import type { Config } from './config.ts';
-import { depthFirst, isTrained, pathsThrough, segmentsOf, type Grown } from './tree.ts';
+import { depthFirst, isTrained, pathsThrough, trainedTokens, type Grown } from './tree.ts';
 import type { TokenColumns, Tree } from './types.ts';
 
 /**
@@ -45,8 +45,11 @@ export interface Collated extends Batch {
 }
 
 export interface CollateSettings {
-  /** `soft`: one term per (token, trajectory); `hard`: one term per token with the mean advantage of its trajectories. */
-  credit: 'soft' | 'hard';
+  /**
+   * `soft`: one term per (token, trajectory); `hard`: one term per token with the mean advantage of its trajectories;
+   * `step`: as soft, with what the turn's own comparison adds.
+   */
+  credit: 'soft' | 'hard' | 'step';
   aggregation: Config['algorithm']['aggregation'];
   temperature: number;
   /** Normaliser of `seq-mean-token-sum-norm`. */
@@ -155,11 +158,7 @@ function packRow({ ids, weights }: Row, total: number): PackedTree {
 /** [tree][path] weight in the loss of every trained token of the path. */
 function trajectoryWeights(grown: readonly Grown[], settings: CollateSettings): number[][] {
   const counts = grown.map(({ tree }) =>
-    tree.paths.map((_, path) =>
-      segmentsOf(tree, path)
-        .map(segment => tree.segments[segment]!)
-        .reduce((sum, { kind, count }) => sum + (isTrained(kind, settings.trainForced) ? count : 0), 0),
-    ),
+    tree.paths.map((_, path) => trainedTokens(tree, path, settings.trainForced)),
   );
   const trajectories = counts.reduce((sum, ofTree) => sum + ofTree.length, 0);
   const tokens = counts.flat().reduce((sum, count) => sum + count, 0);
@@ -214,9 +213,15 @@ function segmentTerms(
     settings,
   }: { paths: readonly number[]; weights: readonly number[]; settings: CollateSettings },
 ): { advantage: number; weight: number; path: number }[] {
-  const { soft, hard } = tree.credit!;
+  const { soft, hard, steps } = tree.credit!;
   if (settings.credit === 'soft')
     return paths.map(path => ({ advantage: soft[path]!, weight: weights[path]!, path }));
+  if (settings.credit === 'step') {
+    const added = steps?.[segment];
+    if (added?.length !== paths.length)
+      throw new Error(`Segment ${segment} of tree ${tree.id} is trained but has no step-level credit.`);
+    return paths.map((path, i) => ({ advantage: soft[path]! + added[i]!, weight: weights[path]!, path }));
+  }
   const advantage = hard[segment];
   if (advantage === undefined || advantage === null)
     throw new Error(`Segment ${segment} of tree ${tree.id} is trained but has no hard credit.`);

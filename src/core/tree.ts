@@ -58,6 +58,12 @@ export const responseTokens = (tree: Tree, path: number): number =>
     return kind === 'prompt' ? sum : sum + count;
   }, 0);
 
+/** Tokens of a path that the loss reaches. */
+export const trainedTokens = (tree: Tree, path: number, trainForced: boolean): number =>
+  segmentsOf(tree, path)
+    .map(index => segmentAt(tree, index))
+    .reduce((sum, { kind, count }) => sum + (isTrained(kind, trainForced) ? count : 0), 0);
+
 /** The text of a path after its prompt, tags and results included; for people and for rules that read raw text. */
 export const responseText = (tree: Tree, path: number): string =>
   segmentsOf(tree, path)

@@ -157,8 +157,13 @@ export interface Credit {
   soft: readonly number[];
   /** [segment] mean advantage of the paths through the segment; null for segments that are never trained. */
   hard: readonly (number | null)[];
-  /** Which of both the update used. */
-  used: 'soft' | 'hard';
+  /**
+   * [segment][path through it, ascending] what credit `step` adds to the path's advantage on this segment (ω included);
+   * empty for segments that are never trained. Only with used `step`, where `hard` has it too.
+   */
+  steps?: readonly (readonly number[])[];
+  /** Which of them the update used; `step` is soft plus steps. */
+  used: 'soft' | 'hard' | 'step';
 }
 
 /** What the tree keeps of its task. */

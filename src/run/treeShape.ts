@@ -112,7 +112,8 @@ const path = record<Path>({
 const credit = record<Credit>({
   soft: list(number),
   hard: list(orNull(number)),
-  used: oneOf('soft', 'hard'),
+  steps: optional(list(list(number))),
+  used: oneOf('soft', 'hard', 'step'),
 });
 
 const fields = record<TreeLine>({
@@ -159,6 +160,8 @@ export const treeLine: Shape<TreeLine> = (value, place) => {
   if (tree.credit) {
     need(tree.credit.soft.length === paths.length, 'credit.soft', 'has not one entry per path');
     need(tree.credit.hard.length === segments.length, 'credit.hard', 'has not one entry per segment');
+    const { steps } = tree.credit;
+    need(!steps || steps.length === segments.length, 'credit.steps', 'has not one entry per segment');
   }
   return tree;
 };
