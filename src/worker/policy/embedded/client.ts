@@ -3,6 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
 import { connect } from '../../../protocol/channel.ts';
 import { FailureError, type Failure } from '../../../core/types.ts';
 import { processPort } from '../../../run/ports.ts';
@@ -101,10 +102,13 @@ function watchExit(child: ChildProcess, written: () => string): Ending {
     failure = { where: 'policy', message };
     for (const listener of listeners) listener(failure, isExpected);
   };
-  // `close` comes after the last of its output, `exit` before.
-  child.on('close', (code, signal) =>
-    end(signal ? `was killed (${signal})` : `ended with exit code ${code}`),
-  );
+  // The pipes may still hold the last words when the process is gone. (The event `close` would wait for them too, but
+  // never comes where the channel was closed on this side.)
+  const pipes = [child.stdout, child.stderr].filter(stream => stream !== null);
+  child.on('exit', (code, signal) => {
+    const how = signal ? `was killed (${signal})` : `ended with exit code ${code}`;
+    void Promise.allSettled(pipes.map(stream => finished(stream))).then(() => end(how));
+  });
   child.on('error', error => end(`failed (${error.message})`));
   return {
     onEnd: listener => void (failure ? listener(failure, isExpected) : listeners.push(listener)),
