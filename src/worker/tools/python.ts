@@ -7,7 +7,7 @@ import { FailureError } from '../../core/types.ts';
 import { bubblewrapCommand } from './bubblewrap.ts';
 import { pyodideCommand } from './pyodide.ts';
 import { Resident, type ProgramLimits, type ProgramReport, type StreamReport } from './resident.ts';
-import { keepResidents, type Residents } from './residents.ts';
+import { Residents } from './residents.ts';
 import type { Tool, ToolResult } from './tool.ts';
 
 export interface PythonOptions extends ProgramLimits {
@@ -71,7 +71,7 @@ async function openBubblewrap(options: PythonOptions): Promise<Sandbox | string>
   try {
     const version = await first.ready;
     const { concurrency } = options;
-    const residents = keepResidents(first, {
+    const residents = new Residents(first, {
       command,
       limits: options,
       max: concurrency,
@@ -88,7 +88,7 @@ function openPyodide(options: PythonOptions): Sandbox | string {
   const command = pyodideCommand(options);
   if (typeof command === 'string') return command;
   const concurrency = Math.min(options.concurrency, availableParallelism());
-  const residents = keepResidents(new Resident(command, options), {
+  const residents = new Residents(new Resident(command, options), {
     command,
     limits: options,
     max: concurrency,

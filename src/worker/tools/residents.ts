@@ -13,114 +13,122 @@ export interface ResidentsOptions {
   patienceMs: number;
 }
 
-export interface Residents {
-  /** Rejects where no interpreter can be started or the signal fires before one is free. */
-  run(source: string, signal: AbortSignal): Promise<ProgramReport>;
-  /** Ends all of them; resolves when they are gone. */
-  close(): Promise<void>;
-}
-
 interface Waiting {
   resolve(resident: Resident): void;
   reject(reason: Error): void;
 }
 
-/** Keeps `first` and starts others when they are needed. */
-export function keepResidents(first: Resident, options: ResidentsOptions): Residents {
-  const all = new Set<Resident>();
-  const idle: Resident[] = [];
-  const waiting: Waiting[] = [];
-  let isClosed = false;
+export class Residents {
+  private readonly options: ResidentsOptions;
+  private readonly all = new Set<Resident>();
+  private readonly idle: Resident[] = [];
+  /** First come, first served. */
+  private readonly waiting: Waiting[] = [];
+  private readonly ending = new Set<Promise<void>>();
+  private starting = 0;
+  private isClosed = false;
 
-  const add = (resident: Resident): void => {
-    all.add(resident);
+  /** Keeps `first` and starts others when they are needed. */
+  constructor(first: Resident, options: ResidentsOptions) {
+    this.options = options;
+    this.add(first);
+  }
+
+  /** Rejects where no interpreter can be started or the signal fires before one is free. */
+  async run(source: string, signal: AbortSignal): Promise<ProgramReport> {
+    if (this.isClosed) throw new Error('the Python sandbox is closed');
+    const resident = await this.take(signal);
+    try {
+      return await resident.run(source, signal);
+    } finally {
+      this.offer(resident);
+    }
+  }
+
+  /** Ends all of them; resolves when they are gone. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    for (const { reject } of this.waiting.splice(0)) reject(new Error('the Python sandbox is closed'));
+    for (const resident of this.all) this.drop(resident);
+    await Promise.all(this.ending);
+  }
+
+  private take(signal: AbortSignal): Promise<Resident> {
+    for (let resident = this.idle.pop(); resident; resident = this.idle.pop()) {
+      if (resident.isUsable) return Promise.resolve(resident);
+      this.drop(resident);
+    }
+    if (this.all.size === 0) this.grow();
+    return this.wait(signal);
+  }
+
+  private offer(resident: Resident): void {
+    const next = resident.isUsable ? this.waiting.shift() : undefined;
+    if (next) next.resolve(resident);
+    else if (resident.isUsable) this.idle.push(resident);
+    else {
+      this.drop(resident);
+      // The next program should not have to wait for a start.
+      if (this.all.size === 0) this.grow();
+    }
+  }
+
+  private grow(): void {
+    const { command, limits, max } = this.options;
+    // One at a time: a start takes a core, and may be all that is needed.
+    if (!this.isClosed && this.starting === 0 && this.all.size < max) this.add(new Resident(command, limits));
+  }
+
+  private add(resident: Resident): void {
+    this.all.add(resident);
+    this.starting++;
     resident.ready.then(
-      () => offer(resident),
+      () => {
+        this.starting--;
+        this.offer(resident);
+      },
       (error: unknown) => {
-        all.delete(resident);
-        waiting.shift()?.reject(new Error(`the Python sandbox does not start: ${messageOf(error)}`));
-        if (waiting.length > 0) growIfEmpty();
+        this.starting--;
+        this.drop(resident);
+        this.waiting.shift()?.reject(new Error(`the Python sandbox does not start: ${messageOf(error)}`));
+        if (this.waiting.length > 0 && this.all.size === 0) this.grow();
       },
     );
-  };
-  const grow = (): void => {
-    if (!isClosed && all.size < options.max) add(new Resident(options.command, options.limits));
-  };
-  const growIfEmpty = (): void => {
-    if (all.size === 0) grow();
-  };
-  const offer = (resident: Resident): void => {
-    if (!resident.isUsable) {
-      all.delete(resident);
-      void resident.end();
-      // The next program should not have to wait for a start.
-      growIfEmpty();
-      return;
-    }
-    const next = waiting.shift();
-    if (next) next.resolve(resident);
-    else idle.push(resident);
-  };
-  const take = async (signal: AbortSignal): Promise<Resident> => {
-    for (let resident = idle.pop(); resident; resident = idle.pop()) {
-      if (resident.isUsable) return resident;
-      all.delete(resident);
-    }
-    growIfEmpty();
-    return wait(waiting, signal, { afterMs: options.patienceMs, grow });
-  };
+  }
 
-  add(first);
-  return {
-    async run(source, signal) {
-      if (isClosed) throw new Error('the Python sandbox is closed');
-      const resident = await take(signal);
-      try {
-        return await resident.run(source, signal);
-      } finally {
-        offer(resident);
-      }
-    },
-    async close() {
-      isClosed = true;
-      for (const { reject } of waiting.splice(0)) reject(new Error('the Python sandbox is closed'));
-      await Promise.all([...all].map(resident => resident.end()));
-    },
-  };
-}
+  private drop(resident: Resident): void {
+    this.all.delete(resident);
+    const end = resident.end().finally(() => this.ending.delete(end));
+    this.ending.add(end);
+  }
 
-/** The next interpreter that becomes free, first come first served. */
-function wait(
-  waiting: Waiting[],
-  signal: AbortSignal,
-  patience: { afterMs: number; grow: () => void },
-): Promise<Resident> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(patience.grow, patience.afterMs);
-    const leave = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', giveUp);
-      const place = waiting.indexOf(entry);
-      if (place >= 0) waiting.splice(place, 1);
-    };
-    const giveUp = (): void => {
-      leave();
-      reject(new Error('no Python sandbox became free in time'));
-    };
-    const entry: Waiting = {
-      resolve(resident) {
+  private wait(signal: AbortSignal): Promise<Resident> {
+    return new Promise((resolve, reject) => {
+      const timer = setInterval(() => this.grow(), this.options.patienceMs);
+      const leave = (): void => {
+        clearInterval(timer);
+        signal.removeEventListener('abort', giveUp);
+      };
+      const giveUp = (): void => {
         leave();
-        resolve(resident);
-      },
-      reject(reason) {
-        leave();
-        reject(reason);
-      },
-    };
-    waiting.push(entry);
-    signal.addEventListener('abort', giveUp);
-    if (signal.aborted) giveUp();
-  });
+        this.waiting.splice(this.waiting.indexOf(entry), 1);
+        reject(new Error('no Python sandbox became free in time'));
+      };
+      const entry: Waiting = {
+        resolve(resident) {
+          leave();
+          resolve(resident);
+        },
+        reject(reason) {
+          leave();
+          reject(reason);
+        },
+      };
+      this.waiting.push(entry);
+      signal.addEventListener('abort', giveUp);
+      if (signal.aborted) giveUp();
+    });
+  }
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
