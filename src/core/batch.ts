@@ -1,6 +1,7 @@
 /** Packs trees into what an engine computes on: every token once, in depth-first order. Knows nothing of engines. */
 import { isFlat } from './advantage.ts';
 import type { Config } from './config.ts';
+import { entropyFactors } from './entropyAdvantage.ts';
 import { depthFirst, isTrained, pathsThrough, trainedTokens, type Grown } from './tree.ts';
 import type { TokenColumns, Tree } from './types.ts';
 
@@ -58,6 +59,11 @@ export interface CollateSettings {
   trainForced: boolean;
   /** Leaves trees without terms out of the batch, so that nothing is computed for them. */
   skipZeroAdvantage: boolean;
+  /**
+   * AEPO's entropy-aware advantage: every term's advantage times 1 + a·z of its token's entropy, which then must be handed
+   * in. `upstream`: z by the mini-batch's tokens; `paper`: by those of the token's group. None where absent.
+   */
+  entropyAdvantage?: { form: 'paper' | 'upstream'; weight: number };
   /** True where a KL or entropy weight also pulls on groups without variance: then these keep their terms. */
   regularised?: boolean;
 }
@@ -65,8 +71,15 @@ export interface CollateSettings {
 /**
  * One mini-batch from judged and credited trees. Normalisers run over all trajectories handed in, groups without variance
  * included: leaving those out changes no gradient (upstream keeps their rows, at advantage 0).
+ *
+ * @param entropies [tree][packed token] nats by the trainer, before the step's first update; only where advantages are scaled by them.
  */
-export function collate(grown: readonly Grown[], settings: CollateSettings): Collated {
+export function collate(
+  grown: readonly Grown[],
+  settings: CollateSettings,
+  entropies?: readonly Float32Array[],
+): Collated {
+  const factors = factorsOf(grown, settings, entropies);
   const weights = trajectoryWeights(grown, settings);
   const members: number[] = [];
   const trees: PackedTree[] = [];
@@ -76,7 +89,7 @@ export function collate(grown: readonly Grown[], settings: CollateSettings): Col
     const isTeaching = settings.regularised === true || !isFlat(credit);
     if (!isTeaching && settings.skipZeroAdvantage) return;
     members.push(index);
-    trees.push(isTeaching ? withTerms(one, weights[index]!, settings) : pack(one));
+    trees.push(isTeaching ? withTerms(one, weights[index]!, settings, factors?.[index]) : pack(one));
   });
   return { trees, temperature: settings.temperature, members };
 }
@@ -177,8 +190,36 @@ function trajectoryWeights(grown: readonly Grown[], settings: CollateSettings): 
   return counts.map(ofTree => ofTree.map(weightOf));
 }
 
+/** [tree][packed token] what the token's advantages are multiplied by; undefined for nothing. */
+function factorsOf(
+  grown: readonly Grown[],
+  { entropyAdvantage, trainForced }: CollateSettings,
+  entropies: readonly Float32Array[] | undefined,
+): Float64Array[] | undefined {
+  if (!entropyAdvantage) return undefined;
+  if (entropies?.length !== grown.length)
+    throw new Error('Advantages are to be scaled by entropies, but the trees’ entropies were not handed in.');
+  const { form, weight } = entropyAdvantage;
+  const parts = grown.map(({ tree }, index) => {
+    const through = pathsThrough(tree);
+    const copies = depthFirst(tree).flatMap(segment => {
+      const { kind, count } = tree.segments[segment]!;
+      return new Array<number>(count).fill(isTrained(kind, trainForced) ? through[segment]!.length : 0);
+    });
+    return { entropies: entropies[index]!, copies };
+  });
+  return form === 'upstream'
+    ? entropyFactors(parts, weight)
+    : parts.flatMap(part => entropyFactors([part], weight));
+}
+
 /** Packs a tree with one term per (trained token, trajectory), or per trained token under hard credit. */
-function withTerms(one: Grown, weights: readonly number[], settings: CollateSettings): PackedTree {
+function withTerms(
+  one: Grown,
+  weights: readonly number[],
+  settings: CollateSettings,
+  factors?: Float64Array,
+): PackedTree {
   const { tree, columns } = one;
   const packed = pack(one);
   const through = pathsThrough(tree);
@@ -191,7 +232,10 @@ function withTerms(one: Grown, weights: readonly number[], settings: CollateSett
       ? segmentTerms(tree, index, { paths: through[index]!, weights, settings })
       : [];
     for (let offset = 0; offset < count; offset++, token++) {
-      terms.push(...own);
+      const factor = factors?.[token];
+      terms.push(
+        ...(factor === undefined ? own : own.map(term => ({ ...term, advantage: factor * term.advantage }))),
+      );
       packed.termStart[token + 1] = terms.length;
       if (own.length > 0 && Number.isNaN(columns.trainerLogProbs[start + offset])) isScored = false;
     }
