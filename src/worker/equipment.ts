@@ -3,7 +3,6 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { Config } from '../core/config.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { closingTag } from '../core/tags.ts';
-import { FailureError } from '../core/types.ts';
 import { openDataset, type Dataset } from './dataset.ts';
 import { openEmbedded } from './policy/embedded/client.ts';
 import type { OpenSettings, Policy, PolicyInfo } from './policy/policy.ts';
@@ -62,7 +61,7 @@ export function engineSettings(
   const { rollout, device, memoryMB } = config;
   return {
     folder: from.folder,
-    device: deviceOf(device),
+    device: device === 'webgpu' ? 'webgpu' : 'cpu',
     threads: threadsOf(config, purpose),
     maxPathTokens: rollout.maxPromptTokens + rollout.maxResponseTokens,
     pieces: from.tokenizer.pieces,
@@ -71,15 +70,6 @@ export function engineSettings(
     trainable: purpose === 'training',
     memoryLimitBytes: memoryMB === 0 ? 0.75 * totalmem() : memoryMB * 1024 * 1024,
   };
-}
-
-function deviceOf(device: Config['device']): 'cpu' {
-  if (device !== 'webgpu') return 'cpu';
-  throw new FailureError({
-    where: 'config',
-    message: 'The device webgpu does not work yet.',
-    fix: 'Set device to auto or cpu.',
-  });
 }
 
 /** Engines that run at the same time share the cores: threads that wait for each other's core are slower than fewer. */

@@ -6,8 +6,7 @@ import { createRun } from '../../src/run/create.ts';
 import { type Equipment } from '../../src/worker/equipment.ts';
 import { work, type Outcome, type Watcher } from '../../src/worker/session.ts';
 import type { Control } from '../../src/worker/status.ts';
-import { scriptedPolicy } from './scriptedPolicy.ts';
-import { sums, sumsScript, sumsTools, tinyTokenizer } from './tinyWorld.ts';
+import { sums, sumsPolicy, sumsTools, tinyTokenizer } from './tinyWorld.ts';
 
 export interface TinyRunOptions {
   /** Default 4. */
@@ -75,7 +74,7 @@ export const workTiny = (
 /** A scripted policy that saves a word where weights would be, and tools that add. */
 export const tinyEquipment = ({ toolDelayMs = 0 }: TinyRunOptions = {}): Equipment => ({
   openPolicy: async settings => {
-    const policy = scriptedPolicy(sumsScript);
+    const policy = sumsPolicy(Number(/step-(\d+)$/.exec(settings.folder)?.[1] ?? 0));
     policy.save = (folder, withOptimizer) => {
       writeFileSync(join(folder, 'config.json'), '{}\n');
       writeFileSync(join(folder, 'model.safetensors'), 'weights\n');

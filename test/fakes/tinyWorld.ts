@@ -5,7 +5,7 @@ import type { Task } from '../../src/core/types.ts';
 import type { SampleRequest } from '../../src/worker/policy/policy.ts';
 import type { ToolPool } from '../../src/worker/tools/tool.ts';
 import { characters, END } from './characters.ts';
-import type { Script, Turn } from './scriptedPolicy.ts';
+import { scriptedPolicy, type Script, type ScriptedPolicy, type Turn } from './scriptedPolicy.ts';
 
 /** Task n asks for a sum; the references are right. */
 export const sums = (count: number): Task[] =>
@@ -25,12 +25,24 @@ export const tinyTokenizer = { ...characters, vocabularySize: 256, pieces: tinyP
 
 /**
  * Searches, computes, guesses, makes a mistake or rambles, by the request's random stream; with each step of training it
- * makes fewer mistakes, as if it learned. After a tool result it is unsure.
+ * makes fewer mistakes, as if it learned. After a tool result it is unsure. `weights` is the step of the weights that it
+ * was opened on.
  */
-export const sumsScript: Script = (said, request) => {
+export const sumsPolicy = (weights = 0): ScriptedPolicy => {
+  let step = weights;
+  return scriptedPolicy((said, request) => {
+    step = Math.max(step, Number(/^(\d+)\./.exec(request.key)?.[1] ?? 0));
+    return sumsTurn(said, request, step);
+  });
+};
+
+/** The same policy without a memory of its training. */
+export const sumsScript: Script = (said, request) => sumsTurn(said, request, 0);
+
+function sumsTurn(said: string, request: SampleRequest, step: number): Turn {
   const draw = (n: number): number =>
     request.temperature === 0 ? 0.5 : uniform(request.stream, 1000 * n + said.length);
-  const skill = Math.min(0.9, 0.25 + 0.1 * stepOf(request));
+  const skill = Math.min(0.9, 0.25 + 0.1 * step);
   const [, a = '0', b = '0'] = /What is (\d+) \+ (\d+)\?/.exec(said) ?? [];
   const isRight = draw(1) < skill;
   const results = said.split('</result>').length - 1;
@@ -40,7 +52,7 @@ export const sumsScript: Script = (said, request) => {
     request,
     isDone ? answer(Number(a) + Number(b) + (isRight ? 0 : 1)) : act(a, b, draw(3)),
   );
-};
+}
 
 function act(a: string, b: string, choice: number): string {
   if (choice < 0.4) return `<think>I compute.</think><python>${a} + ${b}</python>`;
@@ -60,9 +72,6 @@ function measured(said: string, { stream }: SampleRequest, text: string): Turn {
   );
   return { text, entropies, logProbs: entropies.map(entropy => -entropy) };
 }
-
-/** Tree ids begin with the step; evaluations and others count as untrained. */
-const stepOf = ({ key }: SampleRequest): number => Number(/^(\d+)\./.exec(key)?.[1] ?? 0);
 
 /** Tools that answer at once, or after a random time of up to `delayMs` that depends on nothing else. */
 export function sumsTools(delayMs = 0): ToolPool {

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'mocha';
+import type { Config } from '../../src/core/config.ts';
+import type { Event } from '../../src/core/events.ts';
+import { fold } from '../../src/core/fold.ts';
+import { withoutVoided } from '../../src/core/journalOrder.ts';
+import { connectWorker, readLock } from '../../src/run/lock.ts';
+import { openRun } from '../../src/run/reader.ts';
+import type { EmbeddedPolicy } from '../../src/worker/policy/embedded/client.ts';
+import { realEquipment, type Equipment } from '../../src/worker/equipment.ts';
+import { work, type Watcher } from '../../src/worker/session.ts';
+import type { Control } from '../../src/worker/status.ts';
+import { openTokenizer } from '../../src/worker/tokenizer.ts';
+import { makeTinyModel } from '../fakes/tinyModel.ts';
+import { createTinyRun, makeTinyRun, tinyEquipment, workTiny } from '../fakes/tinyRun.ts';
+
+let parent: string;
+let model: string;
+
+/** The state of a run without names, numbers of facts and times: equal for two runs that did the same. */
+async function timeless(folder: string): Promise<unknown> {
+  const { last: _, run, ...state } = fold(await openRun(folder).events());
+  const drop = (key: string, value: unknown): unknown =>
+    ['at', 'seconds', 'run', 'span', 'tokens', 'hash'].includes(key) && typeof value !== 'number'
+      ? undefined
+      : value;
+  return JSON.parse(JSON.stringify({ ...state, run: { ...run, run: '' } }, drop), (key, value: unknown) =>
+    key === 'seconds' ? undefined : value,
+  );
+}
+
+/** Last line of every tree, and its token columns as bytes. */
+async function treesOf(folder: string): Promise<unknown[]> {
+  const run = openRun(folder);
+  const ids = (await run.trees()).map(({ id }) => id);
+  return Promise.all(
+    ids.map(async id => {
+      const { tokens: _, ...tree } = await run.tree(id);
+      return [tree, await run.columns(id)];
+    }),
+  );
+}
+
+const eventsOf = (folder: string): Promise<Event[]> => openRun(folder).events();
+
+/** Does something when a fact is told. */
+const when =
+  (type: Event['type'], step: number, act: (control: Control) => void) =>
+  (control: Control): Watcher => ({
+    tell: event => {
+      if (event.type === type && event.step === step) act(control);
+    },
+  });
+
+/** Real weights and engine, with the fakes' data and tools. An entropy bonus gives a gradient where nothing is ever right. */
+function realPolicy(opened: EmbeddedPolicy[] = []): Equipment {
+  return {
+    ...tinyEquipment(),
+    openTokenizer,
+    openPolicy: async settings => {
+      const opening = await realEquipment(() => undefined).openPolicy({ ...settings, threads: 1 });
+      opened.push(opening.policy as EmbeddedPolicy);
+      return opening;
+    },
+  };
+}
+
+const forRealPolicy = (config: Config): void => {
+  config.policy.path = model;
+  config.algorithm.entropyBonus = 0.1;
+  config.optimizer.learningRate = 1e-3;
+  config.checkpoint.every = 1;
+  config.evaluation.before = false;
+  Object.assign(config.rollout, {
+    tasksPerStep: 2,
+    groupSize: 4,
+    initialRollouts: 2,
+    maxPromptTokens: 64,
+    maxResponseTokens: 24,
+  });
+};
+
+describe('session', () => {
+  before(async () => {
+    parent = mkdtempSync(join(tmpdir(), 'session-'));
+    model = await makeTinyModel(join(parent, 'model'));
+  });
+  after(() => rmSync(parent, { recursive: true }));
+
+  it('tells every fact of a run in order and without gaps, and frees the folder', async () => {
+    const { folder, outcome } = await makeTinyRun(join(parent, 'facts'));
+    const events = await eventsOf(folder);
+    assert.equal(outcome, 'finished');
+    assert.deepEqual(
+      events.map(({ seq }) => seq),
+      events.map((_, i) => i),
+    );
+    assert.equal(events[0]!.type, 'run-started');
+    assert.deepEqual(
+      events.slice(-3).map(({ type }) => type),
+      ['checkpoint-saved', 'evaluated', 'run-ended'],
+    );
+    const state = fold(events);
+    assert.equal(state.summaries.length, 4);
+    assert.equal(state.trees.length, 16);
+    assert.deepEqual(
+      state.evaluations.map(({ step }) => step),
+      [0, 4],
+    );
+    assert.ok(state.evaluations[1]!.summary.greedyAccuracy! > state.evaluations[0]!.summary.greedyAccuracy!);
+    assert.equal(readLock(folder), undefined);
+  });
+
+  it('does the same with the same seed whatever the timing of the tools, and other things with another', async () => {
+    const [still, shaky, other] = await Promise.all([
+      makeTinyRun(join(parent, 'still')),
+      makeTinyRun(join(parent, 'shaky'), { toolDelayMs: 4 }),
+      makeTinyRun(join(parent, 'other'), { seed: 2 }),
+    ]);
+    assert.deepEqual(await timeless(shaky.folder), await timeless(still.folder));
+    for (const file of ['trees.jsonl', 'tokens.bin'])
+      assert.ok(readFileSync(join(shaky.folder, file)).equals(readFileSync(join(still.folder, file))), file);
+    assert.ok(
+      !readFileSync(join(other.folder, 'tokens.bin')).equals(readFileSync(join(still.folder, 'tokens.bin'))),
+    );
+  });
+
+  it('refuses a second worker while the first lives', async () => {
+    const folder = await createTinyRun(join(parent, 'second'), { toolDelayMs: 2 });
+    const first = workTiny(folder);
+    await assert.rejects(workTiny(folder), /Another worker \(process \d+, since .*\) owns/);
+    assert.equal(await first, 'finished');
+  });
+
+  it('answers verbs on its socket: pauses between steps, goes on, and stops with a checkpoint', async () => {
+    const folder = await createTinyRun(join(parent, 'verbs'), { steps: 200, toolDelayMs: 2 });
+    let hearPause = (): void => undefined;
+    const paused = new Promise<void>(resolve => (hearPause = resolve));
+    const working = workTiny(folder, { toolDelayMs: 2 }, () => ({
+      tell: event => {
+        if (event.type === 'paused') hearPause();
+      },
+    }));
+    const { remote } = await connectWorker(folder);
+    assert.equal((await remote.status()).steps, 200);
+    await remote.pause();
+    await paused;
+    const status = await remote.status();
+    assert.equal(status.state, 'paused');
+    await remote.resume();
+    await remote.stop();
+    assert.equal(await working, 'stopped');
+    const events = await eventsOf(folder);
+    const types = events.map(({ type }) => type);
+    assert.ok(types.lastIndexOf('checkpoint-saved') > types.lastIndexOf('step-finished'));
+    assert.deepEqual(
+      types.filter(type => ['paused', 'resumed', 'run-ended'].includes(type)),
+      ['paused', 'resumed', 'run-ended'],
+    );
+    assert.equal(events.find(({ type }) => type === 'resumed')!.step, status.step);
+  });
+
+  it('goes on after a stop as if it had never stopped', async () => {
+    const unbroken = await createTinyRun(join(parent, 'unbroken'), { change: forRealPolicy });
+    assert.equal(await work(unbroken, realPolicy(), () => ({ tell: () => undefined })), 'finished');
+    const broken = await createTinyRun(join(parent, 'broken'), { change: forRealPolicy });
+    const stop = when('step-started', 2, control => control.verbs.stop());
+    assert.equal(await work(broken, realPolicy(), stop), 'stopped');
+    assert.equal(await work(broken, realPolicy(), () => ({ tell: () => undefined })), 'finished');
+
+    const weights = (folder: string): Buffer =>
+      readFileSync(join(folder, 'checkpoints/step-000004/model.safetensors'));
+    assert.ok(weights(broken).equals(weights(unbroken)), 'the weights differ');
+    assert.ok(
+      !weights(unbroken).equals(readFileSync(join(model, 'model.safetensors'))),
+      'nothing was learned',
+    );
+    assert.deepEqual(await treesOf(broken), await treesOf(unbroken));
+    assert.deepEqual(await timeless(broken), await timeless(unbroken));
+  });
+
+  it('ends as failed where its engine is killed, and does the lost step again when resumed', async () => {
+    const folder = await createTinyRun(join(parent, 'killed'), { change: forRealPolicy });
+    const engines: EmbeddedPolicy[] = [];
+    const kill = when('step-started', 3, () => process.kill(engines[0]!.pid, 'SIGKILL'));
+    assert.equal(await work(folder, realPolicy(engines), kill), 'failed');
+    const last = (await eventsOf(folder)).at(-1)!;
+    assert.ok(last.type === 'run-ended' && last.failure?.where === 'policy');
+    assert.match(last.failure.message, /was killed \(SIGKILL\)/);
+    assert.equal(await work(folder, realPolicy(), () => ({ tell: () => undefined })), 'finished');
+    const events = withoutVoided(await eventsOf(folder));
+    assert.deepEqual(
+      fold(events).summaries.map(({ step }) => step),
+      [1, 2, 3, 4],
+    );
+    assert.deepEqual(await treesOf(folder), await treesOf(join(parent, 'unbroken', 'tiny-1')));
+  });
+});
