@@ -38,6 +38,8 @@ export interface Tip {
   window?: Window;
   /** False where a tool result waits for its branching question; a child is not asked again at its own boundary. */
   isAsked: boolean;
+  /** Paper l: how many questions in a row, its ancestors' included, were answered with a branch up to here. */
+  consecutive: number;
   /** A call that waits for its result. */
   call?: { tool: string; argument: string };
   /** Absent while it grows. */
@@ -60,6 +62,9 @@ export interface Growth {
   growers: readonly number[];
   tips: readonly Tip[];
   decisions: readonly Decision[];
+  /** upstream's l: rounds in a row, up to this one, in which the tree got a new trajectory; and how many it had before this one. */
+  consecutive: number;
+  tipsBefore: number;
 }
 
 /** What is to be done next; every item of it must be reported, in any order. */
@@ -107,7 +112,17 @@ export function plant(rules: GrowthRules, prompt: { tokens: number; text: string
     turn: 0,
   };
   const tips = Array.from({ length: rules.initial }, (_, path) => fromPrompt(path, 'initial'));
-  return { rules, phase: 'turn', round: 0, segments: [root], growers: [0], tips, decisions: [] };
+  return {
+    rules,
+    phase: 'turn',
+    round: 0,
+    segments: [root],
+    growers: [0],
+    tips,
+    decisions: [],
+    consecutive: 0,
+    tipsBefore: tips.length,
+  };
 }
 
 export function plan(growth: Growth): Plan {
@@ -196,6 +211,7 @@ const fromPrompt = (path: number, origin: PathOrigin): Tip => ({
   calls: 0,
   response: 0,
   isAsked: true,
+  consecutive: 0,
 });
 
 const openPaths = ({ tips }: Growth): number[] =>
@@ -283,10 +299,21 @@ function endRound(next: Draft, draw: Draw): void {
     const filled = rules.rule === 'upstream' ? Math.min(1, missing) : missing;
     for (let i = 0; i < filled; i++) next.tips.push(fromPrompt(next.tips.length, 'fill'));
   }
+  countRound(next);
   const open = openPaths(next);
   const isPreviewed =
     rules.rule === 'paper' && next.tips.length < rules.total && open.some(path => !next.tips[path]!.isAsked);
   next.phase = open.length === 0 ? 'done' : isPreviewed ? 'preview' : 'turn';
+}
+
+/**
+ * The released code's counter: a tree that got a trajectory, by a branch or from the prompt, counts one more. upstream: it is
+ * reset only in rounds in which some tree of the rank got one; with many trees to a rank that is nearly every round, and here
+ * trees do not wait for each other, so that it is every round.
+ */
+function countRound(next: Draft): void {
+  next.consecutive = next.tips.length > next.tipsBefore ? next.consecutive + 1 : 0;
+  next.tipsBefore = next.tips.length;
 }
 
 /** Asks a path's branching question at its last tool result: one decision per try, children as they are decided. */
@@ -297,6 +324,8 @@ function ask(next: Draft, path: number, draw: Draw): void {
   if (!window || initialEntropy === undefined)
     throw new Error(`Path ${path} is asked to branch before it has an entropy to compare.`);
   tip.isAsked = true;
+  const consecutive = rules.penalty === 'upstream' ? next.consecutive : tip.consecutive;
+  tip.consecutive = 0;
   for (let attempt = 0; attempt < rules.beamSize - 1; attempt++) {
     const question = {
       segment: tip.segment,
@@ -308,8 +337,9 @@ function ask(next: Draft, path: number, draw: Draw): void {
       made: tips.length,
       total: rules.total,
     };
-    const decision = decide(question, rules, () => draw(tip.key, tip.turns, attempt));
+    const decision = decide(question, rules, () => draw(tip.key, tip.turns, attempt), consecutive);
     const isBranch = decision.outcome === 'branch';
+    if (isBranch) tip.consecutive = consecutive + 1;
     next.decisions.push(isBranch ? { ...decision, child: tips.length } : decision);
     if (isBranch) tips.push(childOf(next, path, attempt));
     // A spent budget, and a threshold that was not passed, answer all further tries too.
@@ -319,7 +349,7 @@ function ask(next: Draft, path: number, draw: Draw): void {
 
 /** A copy of a path at its last tool result. Upstream: its baseline is its own next turn; paper: its trajectory's first. */
 function childOf({ rules, tips }: Draft, path: number, attempt: number): Tip {
-  const { segment, turns, calls, response, initialEntropy, key } = tips[path]!;
+  const { segment, turns, calls, response, initialEntropy, key, consecutive } = tips[path]!;
   return {
     key: `${key}/${turns}.${attempt}`,
     origin: 'branch',
@@ -330,5 +360,6 @@ function childOf({ rules, tips }: Draft, path: number, attempt: number): Tip {
     response,
     ...(rules.rule === 'paper' && initialEntropy !== undefined && { initialEntropy }),
     isAsked: true,
+    consecutive,
   };
 }

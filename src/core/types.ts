@@ -104,6 +104,17 @@ export interface Decision {
   /** α and β of P = clamp(α + β·ΔH). */
   branchProbability: number;
   entropyWeight: number;
+  /**
+   * AEPO's damping of repeated branching; absent where there is none. `paper`: P = clamp((α + β·ΔH)·factor); `upstream`:
+   * P = clamp(1 − α/factor + β·ΔH), and 0 at factor 0, where the draw U branches when clamp((U + β·ΔH)·factor) ≥ α.
+   */
+  penalty?: {
+    form: Rule;
+    /** l: branchings in a row before this question, on the trajectory (paper) or of the whole tree (upstream). */
+    consecutive: number;
+    /** max(0, 1 − penaltyRate·l). */
+    factor: number;
+  };
   /** P, in [0, 1]. */
   probability: number;
   /** Uniform draw in [0, 1); absent under the threshold gate or when the budget was spent before the question. */

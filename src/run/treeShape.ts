@@ -83,6 +83,9 @@ export const decision = record<Decision>({
   windowTokens: count,
   branchProbability: number,
   entropyWeight: number,
+  penalty: optional(
+    record<NonNullable<Decision['penalty']>>({ form: rule, consecutive: count, factor: number }),
+  ),
   probability: number,
   draw: optional(number),
   threshold: optional(number),

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { branchProbability, decide, type BranchSettings, type Question } from '../../src/core/branching.ts';
+import {
+  branchProbability,
+  decide,
+  penaltyOf,
+  type BranchSettings,
+  type Question,
+} from '../../src/core/branching.ts';
 import { streamKey, uniform } from '../../src/core/random.ts';
+import type { Rule } from '../../src/core/types.ts';
 import { goldenRows } from '../golden/read.ts';
 
 interface Row {
@@ -11,14 +18,17 @@ interface Row {
   probability?: number;
   draw?: number;
   branches?: boolean;
+  form?: Rule;
+  consecutive?: number;
 }
 
-const settings = (alpha = 0.5, beta = 0.2): BranchSettings => ({
+const settings = (alpha = 0.5, beta = 0.2, penalty: Rule | 'none' = 'none'): BranchSettings => ({
   rule: 'paper',
   gate: 'bernoulli',
   branchProbability: alpha,
   entropyWeight: beta,
   threshold: 0.5,
+  penalty,
 });
 const question = (delta: number, made = 1): Question => ({
   segment: 2,
@@ -33,29 +43,39 @@ const question = (delta: number, made = 1): Question => ({
 const never = (): number => assert.fail('no number should have been drawn');
 
 describe('branching', () => {
-  for (const { alpha, beta, delta, probability, draw, branches } of goldenRows<Row>('branching'))
-    if (probability !== undefined)
-      it(`gives P = ${probability} at ΔH = ${delta} (α ${alpha}, β ${beta})`, () => {
-        assert.ok(Math.abs(branchProbability(settings(alpha, beta), delta) - probability) < 1e-6);
+  for (const row of goldenRows<Row>('branching')) {
+    const { alpha, beta, delta, form, consecutive = 0 } = row;
+    const given = settings(alpha, beta, form);
+    const what = form ? `, ${form} penalty after ${consecutive}` : '';
+    if (row.probability !== undefined)
+      it(`gives P = ${row.probability} at ΔH = ${delta} (α ${alpha}, β ${beta}${what})`, () => {
+        const found = branchProbability(given, delta, penaltyOf(given, consecutive));
+        assert.ok(Math.abs(found - row.probability!) < 1e-6, `${found}`);
       });
     else
-      it(`${branches ? 'branches' : 'refuses'} at ΔH = ${delta} and U = ${draw}`, () => {
-        const { outcome } = decide(question(delta), settings(alpha, beta), () => draw!);
-        assert.equal(outcome, branches ? 'branch' : 'refuse');
+      it(`${row.branches ? 'branches' : 'refuses'} at ΔH = ${delta} and U = ${row.draw}${what}`, () => {
+        const { outcome } = decide(question(delta), given, () => row.draw!, consecutive);
+        assert.equal(outcome, row.branches ? 'branch' : 'refuse');
       });
+  }
 
   it('branches as often as P says', () => {
     const key = streamKey(7, 'gate');
     const draws = 20000;
-    for (const delta of [-1, 0, 1]) {
-      let branched = 0;
-      for (let i = 0; i < draws; i++)
-        if (decide(question(delta), settings(), () => uniform(key, i)).outcome === 'branch') branched++;
-      // Five standard deviations: a false alarm in fewer than one of a million changes of the stream.
-      const expected = branchProbability(settings(), delta);
-      const spread = 5 * Math.sqrt((expected * (1 - expected)) / draws);
-      assert.ok(Math.abs(branched / draws - expected) < spread, `ΔH ${delta}: ${branched / draws}`);
-    }
+    for (const penalty of ['none', 'paper', 'upstream'] as const)
+      for (const delta of [-1, 0, 1]) {
+        const given = settings(0.5, 0.2, penalty);
+        let branched = 0;
+        for (let i = 0; i < draws; i++)
+          if (decide(question(delta), given, () => uniform(key, i), 3).outcome === 'branch') branched++;
+        // Five standard deviations: a false alarm in fewer than one of a million changes of the stream.
+        const expected = branchProbability(given, delta, penaltyOf(given, 3));
+        const spread = 5 * Math.sqrt((expected * (1 - expected)) / draws);
+        assert.ok(
+          Math.abs(branched / draws - expected) <= spread,
+          `${penalty}, ΔH ${delta}: ${branched / draws}`,
+        );
+      }
   });
 
   it('always branches at α = 1, whatever ΔH', () => {
@@ -70,6 +90,14 @@ describe('branching', () => {
     assert.equal(decision.outcome, 'branch');
     assert.equal(decision.threshold, 0.55);
     assert.equal('draw' in decision, false);
+  });
+
+  it('records how far repeated branching was damped', () => {
+    const { penalty, probability } = decide(question(0.5), settings(0.5, 0.2, 'upstream'), () => 0, 5);
+    assert.deepEqual(penalty, { form: 'upstream', consecutive: 5, factor: 0.75 });
+    assert.ok(Math.abs(probability - (1 - 0.5 / 0.75 + 0.1)) < 1e-12);
+    assert.equal('penalty' in decide(question(0.5), settings(), () => 0, 5), false);
+    assert.equal(penaltyOf({ ...settings(0.5, 0.2, 'paper'), penaltyRate: 0.3 }, 4)!.factor, 0);
   });
 
   it('records all numbers also where the budget is spent, and draws nothing', () => {

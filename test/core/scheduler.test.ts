@@ -240,6 +240,47 @@ describe('scheduler', () => {
     );
   });
 
+  const calls = (count: number): Scripted[] => [
+    ...Array.from({ length: count }, (): Scripted => [0.5, 'call']),
+    [0.5, 'answer'],
+  ];
+  const counted = ({ growth }: Played) =>
+    growth.decisions.map(({ path, round, penalty, outcome }) => [path, round, penalty?.consecutive, outcome]);
+
+  it('counts branchings in a row along a trajectory, and a branch goes on counting (AEPO, paper)', () => {
+    const turns = [calls(3), calls(3), calls(3), calls(0), calls(0), calls(0), calls(0)];
+    const given = rules({ penalty: 'paper', penaltyRate: 0.25, initial: 1, total: 7 });
+    // Path 1 leaves path 0 and path 2 leaves path 1, each after two calls fewer are left; P is .5, .375, .25.
+    const played = play(given, turns, [0.1, 0.4, 0.3, 0.9, 0.3, 0.2]);
+    assert.deepEqual(counted(played), [
+      [0, 1, 0, 'branch'],
+      [0, 2, 1, 'refuse'],
+      [1, 2, 1, 'branch'],
+      [0, 3, 0, 'refuse'],
+      [1, 3, 2, 'refuse'],
+      [2, 3, 2, 'branch'],
+    ]);
+    const probabilities = played.growth.decisions.map(({ probability }) => probability);
+    assert.deepEqual(probabilities, [0.5, 0.375, 0.375, 0.5, 0.25, 0.25]);
+  });
+
+  it('counts the rounds in a row in which the tree got a trajectory, by branch or from the prompt (AEPO, upstream)', () => {
+    const turns = [calls(3), calls(2), calls(1), calls(1), calls(0)];
+    const given = rules({ rule: 'upstream', penalty: 'upstream', initial: 1, total: 5 });
+    // At l = 0 a draw of .5 branches, at l = 1 a draw of .5 no longer does but .6 does.
+    const played = play(given, turns, [0.5, 0.5, 0.6, 0.4, 0.3, 0.2, 0.5]);
+    assert.deepEqual(counted(played), [
+      [0, 0, 0, 'branch'],
+      [0, 1, 1, 'refuse'],
+      [1, 1, 1, 'branch'],
+      [0, 2, 2, 'refuse'],
+      [1, 2, 2, 'refuse'],
+      [2, 2, 2, 'refuse'],
+      // Round 2 made none, so the counter fell; round 3 fills one up, which counts as much as a branch.
+      [3, 4, 1, 'refuse'],
+    ]);
+  });
+
   it('ends a path where its response tokens end, and cuts what does not fit', () => {
     const response = (played: Played) => played.growth.tips.map(tip => tip.response);
     const plain = { initial: 1, total: 1 };
