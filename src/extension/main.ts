@@ -1,6 +1,7 @@
 /** Puts the extension together. Nothing is read, watched or started before VS Code asks for one of its parts. */
 import * as vscode from 'vscode';
 import { FailureError } from '../core/types.ts';
+import { liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
 import { registerCommands } from './commands.ts';
@@ -87,6 +88,8 @@ function panelSource(runs: Runs): PanelSource {
   return {
     follow: (runFolder, taker) => runs.follow(runFolder, taker),
     trees: runFolder => openRun(runFolder).trees(),
+    isLive: runFolder => liveLock(runFolder) !== undefined,
+    onDidChange: runs.onDidChange,
     async tree(runFolder, id) {
       const growing = growingTree(await runs.state(runFolder), id);
       if (growing === undefined) return openRun(runFolder).tree(id);

@@ -25,6 +25,10 @@ export interface PanelSource {
   /** Also trees that still grow. */
   tree(runFolder: string, id: string): Promise<Tree>;
   trees(runFolder: string): Promise<ReturnType<HostVerbs['trees']>>;
+  /** Whether a worker owns the run. */
+  isLive(runFolder: string): boolean;
+  /** Something about a run changed, perhaps whether it is live. */
+  readonly onDidChange: vscode.Event<unknown>;
 }
 
 const COMMANDS: Record<Parameters<HostVerbs['runCommand']>[0], CommandName> = {
@@ -45,6 +49,8 @@ interface OpenPanel {
 
 interface Session {
   view: Remote<ViewVerbs>;
+  /** What the view was told. */
+  isLive: boolean;
   end(reason: string): void;
 }
 
@@ -59,7 +65,11 @@ export class Panels implements vscode.Disposable {
     this.#extension = extension;
     this.#source = source;
     this.#log = log;
-    this.#subscriptions = (Object.keys(PANELS) as ViewKind[]).map(kind =>
+    this.#subscriptions = [source.onDidChange(() => this.#tellLives()), ...this.#restore()];
+  }
+
+  #restore(): vscode.Disposable[] {
+    return (Object.keys(PANELS) as ViewKind[]).map(kind =>
       vscode.window.registerWebviewPanelSerializer(PANELS[kind], {
         // eslint-disable-next-line @typescript-eslint/require-await -- the interface asks for a promise
         deserializeWebviewPanel: async (panel, state: unknown) => {
@@ -92,7 +102,8 @@ export class Panels implements vscode.Disposable {
     known.subject = subject;
     known.panel.reveal(undefined, preserveFocus);
     const { session } = known;
-    if (session !== undefined) inBackground(this.#log, 'View', session.view.show(subject));
+    if (session !== undefined)
+      inBackground(this.#log, 'View', session.view.show({ ...subject, isLive: session.isLive }));
   }
 
   /** What is open, for tests and for the explorer's selection. */
@@ -157,7 +168,11 @@ export class Panels implements vscode.Disposable {
         opened.session?.end('The view began again.');
         // The answer goes out before the first facts.
         setImmediate(() => this.#begin(opened, port));
-        return { subject: opened.subject, name: basename(opened.subject.runFolder) };
+        const { subject } = opened;
+        return {
+          subject: { ...subject, isLive: this.#source.isLive(subject.runFolder) },
+          name: basename(subject.runFolder),
+        };
       },
       trees: () => this.#source.trees(opened.subject.runFolder),
       tree: id => this.#source.tree(opened.subject.runFolder, id),
@@ -182,6 +197,7 @@ export class Panels implements vscode.Disposable {
     });
     opened.session = {
       view,
+      isLive: this.#source.isLive(opened.subject.runFolder),
       end(reason) {
         facts.dispose();
         pump.stop();
@@ -189,6 +205,17 @@ export class Panels implements vscode.Disposable {
         delete opened.session;
       },
     };
+  }
+
+  /** A worker that begins, or ends without a word, changes what a view may offer. */
+  #tellLives(): void {
+    for (const { session, subject } of this.#open) {
+      if (session === undefined) continue;
+      const isLive = this.#source.isLive(subject.runFolder);
+      if (isLive === session.isLive) continue;
+      session.isLive = isLive;
+      inBackground(this.#log, 'View', session.view.show({ ...subject, isLive }));
+    }
   }
 
   dispose(): void {

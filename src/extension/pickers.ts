@@ -65,14 +65,12 @@ export async function pickTree({ runs }: App, runFolder: string): Promise<string
       description: `growing · ${segments.length} segments`,
       value: id,
     })),
-    ...entries
-      .toReversed()
-      .map((entry): Choice<string> => ({
-        label: entry.id,
-        description: treeDescription(entry),
-        detail: entry.question,
-        value: entry.id,
-      })),
+    ...entries.toReversed().map((entry): Choice<string> => ({
+      label: entry.id,
+      description: treeDescription(entry),
+      detail: entry.question,
+      value: entry.id,
+    })),
   ];
   if (choices.length === 0) {
     await vscode.window.showInformationMessage(
@@ -101,13 +99,11 @@ export async function pickCheckpoint({ runs }: App, runFolder: string): Promise<
     await vscode.window.showInformationMessage(`${basename(runFolder)} has no checkpoint yet.`);
     return undefined;
   }
-  const choices = checkpoints
-    .toReversed()
-    .map(({ step, at }): Choice<string> => ({
-      label: `$(save) ${checkpointName(step)}`,
-      description: new Date(at).toLocaleString(),
-      value: checkpointName(step),
-    }));
+  const choices = checkpoints.toReversed().map(({ step, at }): Choice<string> => ({
+    label: `$(save) ${checkpointName(step)}`,
+    description: new Date(at).toLocaleString(),
+    value: checkpointName(step),
+  }));
   return choose('Checkpoint to evaluate', choices);
 }
 

@@ -33,6 +33,8 @@ export interface ViewSubject {
   tree?: string;
   path?: number;
   segment?: number;
+  /** Whether a worker owns the run now; facts alone cannot tell. `show` is asked again when it changes. Absent: not known. */
+  isLive?: boolean;
 }
 
 /** Asked by a webview of the extension host. */
