@@ -26,6 +26,9 @@ import { makeProgress, type Progress } from './progress.ts';
 import { work } from './session.ts';
 import type { Control } from './status.ts';
 
+/** Between two looks at a lock. */
+const POLL_MS = 20;
+
 /** `train CONFIG`: a new run folder, then its training. */
 export async function trainCommand(call: Call, io: Io): Promise<ExitCode> {
   const file = resolve(call.args[0]!);
@@ -67,6 +70,8 @@ export async function stopCommand(call: Call, io: Io): Promise<ExitCode> {
   await remote.stop();
   io.out.write(`${folder} saves after the step that it is in, then stops.\n`);
   await ended;
+  // The connection ends just before the folder is free.
+  while (liveLock(folder)) await new Promise(resolve => setTimeout(resolve, POLL_MS));
   const { step } = fold(await openRun(folder).events());
   io.out.write(`Stopped after step ${step}.\n`);
   return 0;
@@ -181,7 +186,7 @@ async function detach(folder: string, io: Io): Promise<ExitCode> {
   while (!owns()) {
     const isOver = await Promise.race([
       ended,
-      new Promise<boolean>(done => setTimeout(() => done(false), 20)),
+      new Promise<boolean>(done => setTimeout(() => done(false), POLL_MS)),
     ]);
     if (!isOver) continue;
     const [last = 'It wrote nothing.'] = fs.readFileSync(log.path, 'utf8').trim().split('\n').slice(-1);

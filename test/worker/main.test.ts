@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'mocha';
+import { fold } from '../../src/core/fold.ts';
+import { connectWorker, liveLock } from '../../src/run/lock.ts';
+import { openRun } from '../../src/run/reader.ts';
+import { runCommandLine } from '../../src/worker/commands.ts';
+import { makeTinyModel } from '../fakes/tinyModel.ts';
+import { makeTinyRun } from '../fakes/tinyRun.ts';
+
+let parent: string;
+let config: string;
+const started: ChildProcess[] = [];
+
+/** Runs a command line in this process and returns its exit code and what it wrote. */
+async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  let [out, err] = ['', ''];
+  const io = {
+    out: { write: (text: string) => (out += text) },
+    err: { write: (text: string) => (err += text) },
+  };
+  return { code: await runCommandLine(argv, io), out, err };
+}
+
+/** The program as a process of its own. */
+function program(...argv: string[]): ChildProcess {
+  const main = join(import.meta.dirname, '../../src/worker/main.ts');
+  const child = spawn(process.execPath, [main, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+  started.push(child);
+  return child;
+}
+
+async function outputOf(child: ChildProcess): Promise<{ code: number | null; out: string }> {
+  let out = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (out += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, out };
+}
+
+/** Waits for a fact of a run. */
+async function told(folder: string, type: string, step = 0): Promise<void> {
+  for await (const { events } of openRun(folder).follow(0, AbortSignal.timeout(30_000)))
+    if (events.some(event => event.type === type && event.step >= step)) return;
+  assert.fail(`${type} was not told.`);
+}
+
+/** Waits until there is no such process; the test's own time limit is the limit. */
+async function gone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH');
+      return;
+    }
+    await new Promise(resolve => setTimeout(resolve, 10));
+  }
+}
+
+function writeConfig(folder: string, change: Record<string, unknown> = {}): string {
+  const tasks = Array.from({ length: 8 }, (_, i) =>
+    JSON.stringify({ question: `What is ${i} + 1?`, answer: String(i + 1) }),
+  );
+  writeFileSync(join(folder, 'tasks.jsonl'), tasks.join('\n'));
+  const content = {
+    steps: 2,
+    threads: 1,
+    runs: 'runs',
+    policy: { path: 'model' },
+    data: { train: 'tasks.jsonl', heldOut: 'tasks.jsonl' },
+    rollout: {
+      tasksPerStep: 2,
+      groupSize: 4,
+      initialRollouts: 2,
+      maxPromptTokens: 64,
+      maxResponseTokens: 12,
+    },
+    tools: { python: { enabled: false } },
+    algorithm: { updatesPerStep: 1 },
+    evaluation: { tasks: 3, samples: 1 },
+    checkpoint: { every: 1 },
+    ...change,
+  };
+  const file = join(folder, 'tiny.branchpoint.json');
+  writeFileSync(file, JSON.stringify(content, null, 2));
+  return file;
+}
+
+describe('branchpoint', () => {
+  before(async () => {
+    parent = mkdtempSync(join(tmpdir(), 'main-'));
+    await makeTinyModel(join(parent, 'model'));
+    config = writeConfig(parent);
+  });
+  after(() => {
+    for (const child of started) child.kill('SIGKILL');
+    for (const name of readdirSync(join(parent, 'runs'))) {
+      const worker = liveLock(join(parent, 'runs', name));
+      if (worker) process.kill(worker.pid, 'SIGKILL');
+    }
+    rmSync(parent, { recursive: true });
+  });
+
+  it('says what it was asked wrongly, and exits with 2', async () => {
+    const wrong: [string[], RegExp][] = [
+      [['fly'], /There is no command "fly"\. Commands: train, /],
+      [['train'], /train needs CONFIG: branchpoint train CONFIG/],
+      [['train', config, 'again'], /train does not take "again"/],
+      [['train', config, '--speed', '3'], /Unknown option '--speed'. Options of train: --out, /],
+      [['train', config, '--steps', 'many'], /--steps must be a whole number of at least 1, not "many"/],
+      [['train', config, '--name', 'a/b'], /--name must be /],
+      [['train', join(parent, 'none.json')], /There is no file .*none\.json/],
+    ];
+    for (const [argv, message] of wrong) {
+      const { code, err } = await run(...argv);
+      assert.equal(code, 2, argv.join(' '));
+      assert.match(err, message);
+    }
+  });
+
+  it('names file, line, key and fix of a config’s mistake', async () => {
+    const folder = join(parent, 'mistaken');
+    mkdirSync(folder);
+    const file = writeConfig(folder, { rollout: { groupSiz: 4 } });
+    const line =
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .findIndex(text => text.includes('groupSiz')) + 1;
+    const { code, err } = await run('train', file);
+    assert.equal(code, 2);
+    assert.match(
+      err,
+      new RegExp(
+        `tiny\\.branchpoint\\.json:${line}:\\d+ rollout\\.groupSiz is not a key .* Did you mean rollout\\.groupSize\\?`,
+      ),
+    );
+  });
+
+  it('trains from a config to a last line of JSON, and shows what happened', async () => {
+    const { code, out } = await run('train', config, '--seed', '7', '--json');
+    assert.equal(code, 0, out);
+    const result = JSON.parse(out.trim().split('\n').at(-1)!) as Record<string, unknown>;
+    assert.deepEqual(Object.keys(result), [
+      ...['run', 'seed', 'steps', 'accuracyBefore', 'accuracyAfter', 'greedyBefore', 'greedyAfter'],
+      ...['toolCalls', 'branches', 'seconds'],
+    ]);
+    assert.deepEqual(
+      { ...result, run: '', seconds: 0 },
+      {
+        ...{
+          run: '',
+          seed: 7,
+          steps: 2,
+          accuracyBefore: 0,
+          accuracyAfter: 0,
+          greedyBefore: 0,
+          greedyAfter: 0,
+        },
+        ...{ toolCalls: 0, branches: 0, seconds: 0 },
+      },
+    );
+    const folder = result['run'] as string;
+    const shown = await run('show', folder);
+    assert.match(shown.out, /finished, 2 of 2 steps, 4 trees/);
+    assert.match((await run('show', folder, '--step', '2')).out, /tree 2\.0 .*\n.*tasks#/);
+    assert.match(
+      (await run('show', folder, '--step', '9')).err,
+      /has no trees of step 9\.\nIts last step with trees is 2\./,
+    );
+    const measured = await run('eval', folder, '--tasks', '2', '--json');
+    const { accuracy, tasks } = JSON.parse(measured.out.trim().split('\n').at(-1)!) as Record<string, number>;
+    assert.deepEqual({ accuracy, tasks }, { accuracy: 0, tasks: 2 });
+    const again = fold(await openRun(folder).events()).evaluations.at(-1)!;
+    assert.equal(again.summary.id, 'step-2-again-1');
+    assert.ok(existsSync(join(folder, 'evaluations/step-2-again-1.json')));
+  });
+
+  it('detaches, answers while it works, pauses, resumes and stops, each by its command', async () => {
+    const { code, out } = await outputOf(program('train', config, '--steps', '5000', '--detach'));
+    assert.equal(code, 0);
+    const folder = out.trim();
+    const { pid } = liveLock(folder)!;
+    assert.match((await run('resume', folder)).out, /already/);
+    await told(folder, 'step-finished');
+    assert.match((await run('pause', folder)).out, /pauses after the step/);
+    await told(folder, 'paused');
+    const { remote, close } = await connectWorker(folder);
+    assert.equal((await remote.status()).state, 'paused');
+    close();
+    assert.match((await run('resume', folder)).out, /goes on/);
+    await told(folder, 'resumed');
+    assert.match((await run('stop', folder)).out, /Stopped after step \d+/);
+    assert.equal(liveLock(folder), undefined);
+    await gone(pid);
+    assert.equal(fold(await openRun(folder).events()).status, 'stopped');
+  });
+
+  it('saves and stops at the first Ctrl-C', async () => {
+    const child = program('train', config, '--steps', '5000');
+    const ended = outputOf(child);
+    const first = (await once(child.stdout!, 'data')) as [string];
+    const folder = / in (.*)\n/.exec(first[0])![1]!;
+    await told(folder, 'step-finished', 1);
+    child.kill('SIGINT');
+    const { code, out } = await ended;
+    assert.equal(code, 0);
+    assert.match(out, /Stopping: the step is finished and saved first/);
+    const state = fold(await openRun(folder).events());
+    assert.equal(state.status, 'stopped');
+    assert.equal(state.checkpoints.at(-1)!.step, state.summaries.at(-1)!.step);
+  });
+
+  it('goes on from the last checkpoint after its worker was killed', async () => {
+    const { out } = await outputOf(program('train', config, '--steps', '5000', '--detach'));
+    const folder = out.trim();
+    await told(folder, 'checkpoint-saved', 2);
+    process.kill(liveLock(folder)!.pid, 'SIGKILL');
+    const again = program('resume', folder);
+    const ended = outputOf(again);
+    await told(folder, 'resumed', 1);
+    const resumedAt = (await openRun(folder).events()).find(({ type }) => type === 'resumed')!.step;
+    await told(folder, 'step-finished', resumedAt + 1);
+    again.kill('SIGTERM');
+    assert.equal((await ended).code, 0);
+    const { summaries } = fold(await openRun(folder).events());
+    assert.deepEqual(
+      summaries.map(({ step }) => step),
+      summaries.map((_, i) => i + 1),
+    );
+  });
+
+  it('shows a tree with decisions, rewards and advantages of both kinds', async () => {
+    const { folder } = await makeTinyRun(join(parent, 'shown'));
+    const { out } = await run('show', folder, '--step', '3');
+    assert.match(
+      out,
+      /◇ path \d asks: P \.\d\d, drew \.\d\d → refused {3}\(H₀ \d\.\d{3} {2}Hₜ \d\.\d{3} {2}ΔH [+−]\d\.\d{3}\)/,
+    );
+    assert.match(out, /→ branched into path \d/);
+    assert.match(out, /● \d+ model {2}\d+ tokens {2}H \d\.\d{3} {2}hard [+−]\d\.\d{3} {2}ends by call/);
+    assert.match(
+      out,
+      /■ path \d \(branch of path \d after segment \d+\) {2}[✓✗] reward [+−]\d\.\d{3} \(.*\) {2}soft [+−]\d\.\d{3}/,
+    );
+  });
+});
