@@ -14,7 +14,9 @@ import type { Log } from './failures.ts';
 import { inBackground } from './failures.ts';
 
 /** Rows are drawn again at most as often while a run is live. */
-const QUIET_MS = 100;
+const QUIET_MS = 300;
+/** A long look through many folders shows what it has at least as often. */
+const SHOW_MS = 100;
 /** How often it is asked whether a live run's worker still lives: one that was killed says nothing. */
 const LIFE_MS = 2000;
 /** States of ended runs that are kept. */
@@ -48,6 +50,8 @@ export class Runs implements vscode.Disposable {
   #timers: Partial<Record<'change' | 'refresh', NodeJS.Timeout>> = {};
   readonly #pulse: NodeJS.Timeout;
   #refreshing: Promise<void> | undefined;
+  #isWanted = false;
+  readonly #old = new Set<string>();
 
   /** A run folder whose row is old, or undefined where the list is. */
   readonly onDidChange = this.#changed.event;
@@ -107,9 +111,10 @@ export class Runs implements vscode.Disposable {
     return new vscode.Disposable(() => stop.abort());
   }
 
-  /** Looks through all folders again; a refresh that runs already is joined. */
+  /** Looks through all folders again. One that runs already is followed by another, for it may have passed what changed. */
   refresh(): Promise<void> {
-    this.#refreshing ??= this.#findAll().finally(() => (this.#refreshing = undefined));
+    this.#isWanted = true;
+    this.#refreshing ??= this.#findWhileWanted().finally(() => (this.#refreshing = undefined));
     return this.#refreshing;
   }
 
@@ -122,13 +127,24 @@ export class Runs implements vscode.Disposable {
     return summary;
   }
 
+  async #findWhileWanted(): Promise<void> {
+    while (this.#isWanted) {
+      this.#isWanted = false;
+      await this.#findAll();
+    }
+  }
+
   async #findAll(): Promise<void> {
+    let shown = performance.now();
     const sources = [...new Set(await this.#sources())];
     const found = new Set<string>();
     for (const source of sources) {
       for (const name of await foldersIn(source)) {
         const folder = join(source, name);
         if (await this.#look(folder, name)) found.add(folder);
+        if (performance.now() - shown < SHOW_MS) continue;
+        this.#changed.fire(undefined);
+        shown = performance.now();
       }
     }
     for (const folder of this.#known.keys()) if (!found.has(folder)) this.#forget(folder);
@@ -218,9 +234,11 @@ export class Runs implements vscode.Disposable {
   }
 
   #changeSoon(folder: string): void {
+    this.#old.add(folder);
     this.#timers.change ??= setTimeout(() => {
       delete this.#timers.change;
-      this.#changed.fire(this.#followed.size > 1 ? undefined : folder);
+      for (const old of this.#old) this.#changed.fire(old);
+      this.#old.clear();
     }, QUIET_MS);
   }
 
@@ -250,11 +268,12 @@ export class Runs implements vscode.Disposable {
   }
 }
 
-/** Names of the folders in a folder; none where it is not there. */
+/** Names of the folders in a folder, later numbers first, so that new runs are seen first; none where it is not there. */
 async function foldersIn(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
-    return entries.filter(entry => entry.isDirectory()).map(({ name }) => name);
+    const names = entries.filter(entry => entry.isDirectory()).map(({ name }) => name);
+    return names.sort((a, b) => b.localeCompare(a, 'en', { numeric: true }));
   } catch (error) {
     if (isMissing(error)) return [];
     throw error;
