@@ -72,7 +72,7 @@ export class StretchCache {
   private make(key: string, tokens: number, slots: Slots): Entry {
     const room = (): Float32Array => new Float32Array(tokens * slots.width);
     const layers = Array.from({ length: slots.layers }, () => ({ keys: room(), values: room() }));
-    const entry = { filled: 0, layers, bytes: 2 * 4 * tokens * slots.width * slots.layers };
+    const entry = { filled: 0, layers, bytes: tokens * slots.tokenBytes };
     this.entries.set(key, entry);
     this.bytes += entry.bytes;
     return entry;

@@ -47,12 +47,17 @@ export interface Forward {
    * Runtime multiplies with all of them at once and rounds otherwise.
    */
   fewestSlots: number;
+  /** Most rows of a chunk, padding included; see steadyLimits. */
+  mostRows: number;
   /** Computes keys and values of the chunk's tokens into its slots. */
   fill(chunk: Chunk): Promise<void>;
   /** Like fill for one token per slot, and draws the next token of each. */
   draw(chunk: Chunk, draws: readonly Draw[], topK: number): Promise<Drawn[]>;
   release(): Promise<void>;
 }
+
+/** More rows at a time hardly raise the speed of drawing and cost memory. */
+export const MOST_SLOTS = 64;
 
 type Feeds = Record<string, Tensor>;
 /** float32 rounds 1 − 2⁻²⁵ to 1, which no draw may be. */
@@ -66,7 +71,8 @@ export async function openForward(
   weights: ReadonlyMap<string, Float32Array>,
   options: { threads: number; tokens: number },
 ): Promise<Forward> {
-  const compiling = { threads: options.threads };
+  const { threads, rows } = steadyLimits(shape, options.threads);
+  const compiling = { threads };
   const first = await compile(firstGraph(shape), compiling);
   const middle = shape.layers > 1 ? await compile(middleGraph(shape), compiling) : undefined;
   const lasts = new Map<number, Program>();
@@ -99,6 +105,7 @@ export async function openForward(
   return {
     slots,
     fewestSlots: shape.keyValueHeads === 1 ? 2 : 1,
+    mostRows: rows,
     fill: async chunk => void (await layersBeforeLast(chunk)),
     async draw(chunk, draws, topK) {
       const program = await last(Math.min(topK, shape.vocabulary));
@@ -116,6 +123,30 @@ export async function openForward(
       for (const program of [first, middle, ...lasts.values()]) await program?.release();
     },
   };
+}
+
+const MOST_ROWS = 512;
+/** ONNX Runtime's own constants: inner dimensions are summed in blocks of at least so many, and a product gets a thread per so much work. */
+const BLOCK = 128;
+const WORK_PER_THREAD = 64 * 1024;
+
+/**
+ * ONNX Runtime cuts a product of [rows, inner] and [inner, width] along its longer side, and the block that inner sums
+ * run in depends on the cut: rows would round differently in large and small batches. So we take only as many threads as
+ * two rows get too, and fewer rows than any such width; products of one block are safe anyway.
+ */
+export function steadyLimits(shape: ModelShape, threads: number): { threads: number; rows: number } {
+  const weights = [...Object.values(layerTensors(shape)), [shape.vocabulary, shape.hidden]];
+  const long = weights.filter(dims => dims.length === 2 && dims[1]! > BLOCK) as [number, number][];
+  const narrowest = Math.min(...long.map(([width]) => width));
+  const steady = Math.min(
+    threads,
+    ...long.map(([width, inner]) => Math.floor((2 * width * inner) / WORK_PER_THREAD) + 1),
+  );
+  const isSteady = steady > 1 && narrowest > MOST_SLOTS;
+  return isSteady
+    ? { threads: steady, rows: Math.min(MOST_ROWS, narrowest - 1) }
+    : { threads: 1, rows: MOST_ROWS };
 }
 
 /** The hidden state and the queries, from one graph's outputs to the next one's inputs. */

@@ -8,8 +8,9 @@ import { uniform } from '../../../core/random.ts';
 import { FailureError } from '../../../core/types.ts';
 import type { Sample, SampleRequest } from '../policy.ts';
 import { StretchCache } from './cache.ts';
-import { openForward, type Chunk, type Drawn } from './forward.ts';
+import { MOST_SLOTS, openForward, type Chunk, type Drawn } from './forward.ts';
 import type { ModelShape } from './shape.ts';
+import { capacityFor } from './slots.ts';
 import { watchStops, type StopWatch } from './stops.ts';
 
 export interface SamplerOptions {
@@ -21,7 +22,7 @@ export interface SamplerOptions {
   pieces: Pieces;
   stops: readonly string[];
   endIds: readonly number[];
-  /** Most memory that cached stretches may take. */
+  /** Most memory that cached stretches may take, and again that running paths may take. */
   cacheBytes: number;
 }
 
@@ -30,11 +31,6 @@ export interface Sampler {
   forget(keyPrefix: string): void;
   close(): Promise<void>;
 }
-
-/** More rows at a time hardly raise the speed and cost memory. */
-const MOST_SLOTS = 64;
-/** Rows of one prefill run, padding included. */
-const PREFILL_ROWS = 512;
 
 /** A continuation that is waiting or running. */
 interface Row {
@@ -155,17 +151,20 @@ function newRow(state: State, request: SampleRequest, prompt: Int32Array): Omit<
  */
 async function admit(state: State): Promise<void> {
   const { cache, forward, pending, running } = state;
-  while (pending.length > 0 && running.length < MOST_SLOTS) {
+  while (pending.length > 0) {
     const leading = new Set<string>();
     const chosen: Row[] = [];
+    let longest = Math.max(0, ...running.map(finalLength));
     for (const row of pending) {
-      if (running.length + chosen.length === MOST_SLOTS) break;
+      longest = Math.max(longest, finalLength(row));
+      if (running.length + chosen.length >= mostSlots(state, longest)) break;
       row.filled = Math.min(cache.covered(row.request.path), row.prompt.length - 1);
       const missing = row.filled < row.prompt.length - 1 ? keyAt(row.request, row.filled) : undefined;
       if (missing !== undefined && leading.has(missing)) continue;
       if (missing !== undefined) leading.add(missing);
       chosen.push(row);
     }
+    if (chosen.length === 0) return;
     for (const row of chosen) pending.splice(pending.indexOf(row), 1);
     chosen.sort((a, b) => lacking(b) - lacking(a));
     const firstSlot = running.length;
@@ -175,6 +174,15 @@ async function admit(state: State): Promise<void> {
     await prefill(state, chosen, firstSlot);
   }
 }
+
+const finalLength = ({ prompt, request }: Row): number => prompt.length + request.maxTokens;
+
+/** Slots all have room for the longest path. */
+const mostSlots = ({ cacheBytes, forward }: State, longest: number): number =>
+  Math.min(
+    MOST_SLOTS,
+    Math.max(2, Math.floor(cacheBytes / (capacityFor(longest) * forward.slots.tokenBytes))),
+  );
 
 const lacking = (row: Row): number => row.prompt.length - 1 - row.filled;
 
@@ -197,9 +205,9 @@ async function prefill({ forward, cache }: State, rows: readonly Row[], firstSlo
     left = left.filter(row => lacking(row) > 0)
   ) {
     const [most, least] = [lacking(left[0]!), lacking(left.at(-1)!)];
-    const room = Math.max(1, Math.floor(PREFILL_ROWS / left.length));
     // A run of a single row would round differently, so one token alone gets padding beside it.
     const slots = Math.max(forward.fewestSlots, left.length);
+    const room = Math.max(1, Math.floor(forward.mostRows / slots));
     const tokens = Math.max(slots === 1 ? 2 : 1, Math.min(most, room, Math.max(least, 16)));
     const counts = left.map(row => Math.min(lacking(row), tokens));
     await forward.fill({

@@ -33,6 +33,11 @@ export class Slots {
     this.values = [...this.keys];
   }
 
+  /** Bytes of one token's keys and values in all layers. */
+  get tokenBytes(): number {
+    return 2 * Float32Array.BYTES_PER_ELEMENT * this.width * this.layers;
+  }
+
   /** Tokens that every slot can hold. */
   get tokens(): number {
     return this.capacity;

@@ -20,6 +20,15 @@ const shapes: Record<string, ModelShape> = {
   'a key-value head per query head': { ...TINY, keyValueHeads: 4, layers: 1 },
   'wider heads and more layers': { ...TINY, hidden: 40, headDim: 10, layers: 3, vocabulary: 130 },
 };
+/** Wide enough that ONNX Runtime spreads a product over two threads, whatever the number of rows. */
+const threaded: ModelShape = {
+  ...TINY,
+  hidden: 128,
+  headDim: 32,
+  layers: 2,
+  feedForward: 352,
+  vocabulary: 300,
+};
 const MAX = 400;
 /** Token n spells the n-th letter. */
 const letters = makePieces(Array.from({ length: TINY.vocabulary }, (_, i) => Uint8Array.of(97 + i)));
@@ -61,7 +70,7 @@ const turns = async (count: number): Promise<void> => {
 };
 
 describe('the sampler', () => {
-  for (const [name, shape] of Object.entries(shapes)) {
+  for (const [name, shape] of Object.entries({ ...shapes, 'two threads': threaded })) {
     it(`gives a request the same bits alone and in any company (${name})`, async () => {
       const next = randomNumbers(shape.vocabulary + shape.layers);
       const shared = stretch('shared', 70, next, shape.vocabulary);
@@ -76,10 +85,11 @@ describe('the sampler', () => {
           topLogProbs: i % 5 === 0 ? 3 : 0,
         });
       });
-      const alone = await open(shape, { cacheBytes: 0 });
+      const threads = shape === threaded ? 2 : 1;
+      const alone = await open(shape, { cacheBytes: 0, threads });
       const wanted: Sample[] = [];
       for (const each of requests) wanted.push(await alone.sample(each));
-      const together = await open(shape);
+      const together = await open(shape, { threads });
       for (let grouping = 0; grouping < 3; grouping++) {
         const late = requests.map(() => (grouping === 0 ? 0 : Math.floor(next() * 150)));
         const found = await Promise.all(
