@@ -3,6 +3,9 @@ import { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node';
 import { FailureError } from '../../../core/types.ts';
 import type { ElementType } from './onnx.ts';
 
+// ONNX Runtime's builds send usage data to their maker from when the first session is made. Nobody asked us for that.
+process.env['ORT_DISABLE_TELEMETRY'] = '1';
+
 /** Numbers with a shape. Runs read the array in place; results are fresh arrays. */
 export interface Tensor {
   type: ElementType;

@@ -1,5 +1,10 @@
 /** What a graph keeps when it is built, and what running it refuses. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, it } from 'mocha';
 import { FailureError } from '../../../../src/core/types.ts';
 import { Graph } from '../../../../src/worker/policy/embedded/graph.ts';
@@ -104,5 +109,24 @@ describe('A graph', () => {
       assert.rejects(program.run({ x: row(1, 2, 3) }), /could not run a graph/),
     );
     await withProgram(g, program => assert.rejects(program.run({}), /could not run a graph/));
+  });
+
+  it('runs without ONNX Runtime collecting usage data in the home folder', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'branchpoint-home-'));
+    const folder = new URL('../../../../src/worker/policy/embedded/', import.meta.url).href;
+    const program = `
+      const { Graph } = await import('${folder}graph.ts');
+      const { exp } = await import('${folder}ops.ts');
+      const { compile } = await import('${folder}sessions.ts');
+      const g = new Graph();
+      g.output('y', exp(g, g.input('x', [1])));
+      await (await compile(g.build(), { threads: 1 })).release();`;
+    try {
+      const env = { ...process.env, HOME: home, XDG_CACHE_HOME: '', ORT_DISABLE_TELEMETRY: '' };
+      await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { env });
+      assert.deepEqual(await readdir(home), []);
+    } finally {
+      await rm(home, { recursive: true });
+    }
   });
 });
