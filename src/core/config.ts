@@ -1,6 +1,6 @@
 /** A run's configuration: presets, resolving and checking. Knows nothing of files, lines or editors. */
 import type { AnyKey, Config, ConfigKey, ConfigValue, Preset } from './configKeys.ts';
-import { KEYS, PRESETS, keyNames, keyOf } from './configKeys.ts';
+import { branches, KEYS, PRESETS, keyNames, keyOf } from './configKeys.ts';
 import { impossible } from './configRules.ts';
 
 export type { Config, ConfigKey, ConfigValue, Preset } from './configKeys.ts';
@@ -54,7 +54,7 @@ function resolve(given: GivenValues): Config {
   const value = <K extends ConfigKey>(key: K): ConfigValue<K> =>
     (given.get(key) ?? preset[key] ?? keyOf(key).default) as ConfigValue<K>;
   const follows = new Map<ConfigKey, unknown>();
-  if (value('preset') === 'grpo') follows.set('rollout.initialRollouts', value('rollout.groupSize'));
+  if (!branches(value('preset'))) follows.set('rollout.initialRollouts', value('rollout.groupSize'));
   if (value('rollout.rule') === 'upstream') follows.set('rollout.limitAction', 'append-end-trained');
   else follows.set('rollout.limitAction', 'append-end-masked');
   if (value('data.heldOut') === '') follows.set('evaluation.tasks', 0);

@@ -1,8 +1,11 @@
 /** Every key of a run's configuration: its type, range, default and meaning, in one table. Knows nothing of how a config is read. */
+import { ALGORITHM_KEYS, PRESET_MEANINGS, type AlgorithmConfig, type Preset } from './configAlgorithm.ts';
+import { amount, choice, count, flag, MILLION, path, REWARD, ROLLOUT } from './configSpecs.ts';
+import type { AnyKey, KeyOf } from './configSpecs.ts';
 import type { Rule } from './types.ts';
 
-/** Named points on the axes below; every other key overrides its preset. */
-export type Preset = 'arpo' | 'arpo-upstream' | 'grpo';
+export type { Preset } from './configAlgorithm.ts';
+export type { AnyKey } from './configSpecs.ts';
 
 /** A config as resolved: every key present. Paths are relative to the config file until src/run resolves them. */
 export interface Config {
@@ -70,20 +73,7 @@ export interface Config {
     formatPenalty: number;
     multiToolBonus: number;
   };
-  algorithm: {
-    credit: 'soft' | 'hard';
-    /** Advantage = (R − group mean) / scale. */
-    scale: 'group-std' | 'none';
-    clipLow: number;
-    clipHigh: number;
-    /** 0 for none. */
-    dualClip: number;
-    klWeight: number;
-    entropyBonus: number;
-    aggregation: 'token-mean' | 'seq-mean-token-sum' | 'seq-mean-token-mean' | 'seq-mean-token-sum-norm';
-    /** Optimiser updates per step: the step's tasks are split into as many mini-batches. */
-    updatesPerStep: number;
-  };
+  algorithm: AlgorithmConfig;
   optimizer: {
     learningRate: number;
     beta1: number;
@@ -127,98 +117,9 @@ type ValueAt<T, K extends string> = K extends `${infer Head}.${infer Rest}`
 export type ConfigKey = Leaf<Config>;
 export type ConfigValue<K extends ConfigKey> = ValueAt<Config, K>;
 
-interface Meaning {
-  /** One sentence. */
-  description: string;
-  /** The paper's symbol, and the title of its section that the key comes from. */
-  symbol?: string;
-  section?: string;
-}
-export interface NumberKey extends Meaning {
-  kind: 'number' | 'integer';
-  default: number;
-  minimum: number;
-  maximum: number;
-  /** True where the minimum itself is not allowed. */
-  aboveMinimum?: boolean;
-}
-export interface BooleanKey extends Meaning {
-  kind: 'boolean';
-  default: boolean;
-}
-export interface ChoiceKey<V extends string = string> extends Meaning {
-  kind: 'choice';
-  default: V;
-  /** What each choice means. */
-  choices: Readonly<Record<V, string>>;
-}
-export interface TextKey extends Meaning {
-  kind: 'text';
-  default: string;
-  /** Must be given: the default is no value. */
-  isRequired?: boolean;
-  /** A file or folder, relative to the config file. */
-  isPath?: boolean;
-  pattern?: string;
-  /** What the pattern asks for, after "must be". */
-  patternMeaning?: string;
-}
-type KeyOf<V> = [V] extends [boolean]
-  ? BooleanKey
-  : [V] extends [number]
-    ? NumberKey
-    : string extends V
-      ? TextKey
-      : ChoiceKey<V & string>;
-export type AnyKey = NumberKey | BooleanKey | ChoiceKey | TextKey;
-
-const count = (value: number, minimum: number, maximum: number, description: string): NumberKey => ({
-  kind: 'integer',
-  default: value,
-  minimum,
-  maximum,
-  description,
-});
-const amount = (value: number, minimum: number, maximum: number, description: string): NumberKey => ({
-  ...count(value, minimum, maximum, description),
-  kind: 'number',
-});
-const flag = (value: boolean, description: string): BooleanKey => ({
-  kind: 'boolean',
-  default: value,
-  description,
-});
-const choice = <V extends string>(
-  value: NoInfer<V>,
-  description: string,
-  choices: Readonly<Record<V, string>>,
-): ChoiceKey<V> => ({
-  kind: 'choice',
-  default: value,
-  description,
-  choices,
-});
-const path = (value: string, description: string): TextKey => ({
-  kind: 'text',
-  default: value,
-  description,
-  isPath: true,
-});
-
-const MILLION = 1_000_000;
-
-/** Titles of the paper's sections. */
-const ROLLOUT = 'Entropy-based Adaptive Rollout';
-const CREDIT = 'Advantage Attribution Estimation';
-const REWARD = 'Hierarchical Reward Design';
-
 /** Complete by its type. The defaults are those of preset `arpo`: the paper's settings for reasoning tasks. */
 export const KEYS: { readonly [K in ConfigKey]: KeyOf<ConfigValue<K>> } = {
-  preset: choice('arpo', 'Named starting point; every other key overrides it.', {
-    arpo: 'ARPO as published: baseline entropy inherited by branches, entropy measured after the tool result.',
-    'arpo-upstream': 'ARPO as its released code runs, quirks included.',
-    grpo: 'GRPO: all trajectories start from the prompt, none branches.',
-  }),
+  preset: choice('arpo', 'Named starting point; every other key overrides it.', PRESET_MEANINGS),
   name: {
     kind: 'text',
     default: 'run',
@@ -388,53 +289,7 @@ export const KEYS: { readonly [K in ConfigKey]: KeyOf<ConfigValue<K>> } = {
     symbol: 'r_M',
     section: REWARD,
   },
-  'algorithm.credit': {
-    ...choice('soft', 'How an advantage reaches a shared prefix.', {
-      soft: 'Every trajectory credits its own copy of the prefix.',
-      hard: 'A segment gets the mean advantage of the trajectories through it.',
-    }),
-    section: CREDIT,
-  },
-  'algorithm.scale': choice('group-std', 'What a reward’s distance from its group’s mean is divided by.', {
-    'group-std': 'The group’s standard deviation (GRPO).',
-    none: 'Nothing (Dr. GRPO).',
-  }),
-  'algorithm.clipLow': {
-    ...amount(0.2, 0, 1, 'Lower clip of the probability ratio: 1 − clipLow.'),
-    symbol: 'ε_low',
-  },
-  'algorithm.clipHigh': {
-    ...amount(0.2, 0, 100, 'Upper clip of the probability ratio: 1 + clipHigh.'),
-    symbol: 'ε_high',
-  },
-  'algorithm.dualClip': {
-    ...amount(3, 0, 1000, 'Bound of the loss at negative advantages, as a factor above 1; 0 for none.'),
-    symbol: 'c',
-  },
-  'algorithm.klWeight': amount(
-    0,
-    0,
-    1000,
-    'Weight of the divergence from the policy at the start (k3 estimator).',
-  ),
-  'algorithm.entropyBonus': amount(
-    0,
-    0,
-    1000,
-    'Weight of the mean token entropy that is subtracted from the loss.',
-  ),
-  'algorithm.aggregation': choice('token-mean', 'How token losses become one number.', {
-    'token-mean': 'Mean over all trained tokens of the mini-batch.',
-    'seq-mean-token-sum': 'Sum over a trajectory’s tokens, mean over trajectories.',
-    'seq-mean-token-mean': 'Mean over a trajectory’s tokens, mean over trajectories.',
-    'seq-mean-token-sum-norm': 'Sum over all trained tokens, divided by a constant length.',
-  }),
-  'algorithm.updatesPerStep': count(
-    8,
-    1,
-    65_536,
-    'Optimiser updates of one step; the step’s tasks are split evenly among them.',
-  ),
+  ...ALGORITHM_KEYS,
   'optimizer.learningRate': { ...amount(1e-6, 0, 1, 'Learning rate of AdamW.'), aboveMinimum: true },
   'optimizer.beta1': amount(0.9, 0, 0.9999, 'Decay of AdamW’s mean gradient.'),
   'optimizer.beta2': amount(0.999, 0, 0.999999, 'Decay of AdamW’s mean squared gradient.'),
@@ -470,12 +325,60 @@ export const KEYS: { readonly [K in ConfigKey]: KeyOf<ConfigValue<K>> } = {
   ),
 };
 
-/** What the presets change of the defaults. */
-export const PRESETS: { readonly [P in Preset]: { readonly [K in ConfigKey]?: ConfigValue<K> } } = {
+/** What a preset changes of the defaults. */
+type Changes = { readonly [K in ConfigKey]?: ConfigValue<K> };
+
+/** All trajectories start from the prompt. */
+const PLAIN: Changes = { 'rollout.initialRollouts': 16 };
+
+/** AEPO's objective, the same under both rules. */
+const BALANCED: Changes = {
+  'algorithm.budget': 'upstream',
+  'algorithm.clip': 'gradient-preserving-upper',
+  'algorithm.entropyAdvantage': 'upstream',
+};
+
+/** The presets as points on the axes: each only sets keys. */
+export const PRESETS: { readonly [P in Preset]: Changes } = {
   arpo: {},
   'arpo-upstream': { 'rollout.rule': 'upstream', 'rollout.limitAction': 'append-end-trained' },
-  grpo: { 'rollout.initialRollouts': 16 },
+  aepo: { ...BALANCED, 'algorithm.branchPenalty': 'paper' },
+  'aepo-upstream': {
+    ...BALANCED,
+    'rollout.rule': 'upstream',
+    'rollout.limitAction': 'append-end-trained',
+    'algorithm.branchPenalty': 'upstream',
+  },
+  grpo: PLAIN,
+  dapo: {
+    ...PLAIN,
+    'algorithm.clipHigh': 0.28,
+    'algorithm.filter': 'mixed',
+    'algorithm.overlongShare': 0.2,
+  },
+  'reinforce++': { ...PLAIN, 'algorithm.baseline': 'batch-mean', 'algorithm.scale': 'batch-std' },
+  'reinforce++-baseline': { ...PLAIN, 'algorithm.scale': 'batch-std' },
+  rloo: { ...PLAIN, 'algorithm.baseline': 'leave-one-out', 'algorithm.scale': 'none' },
+  gppo: { ...PLAIN, 'algorithm.clip': 'gradient-preserving' },
+  cispo: { ...PLAIN, 'algorithm.clip': 'cispo', 'algorithm.clipLow': 1, 'algorithm.clipHigh': 0.28 },
+  gspo: {
+    ...PLAIN,
+    'algorithm.ratio': 'sequence',
+    'algorithm.clipLow': 3e-4,
+    'algorithm.clipHigh': 4e-4,
+    'algorithm.dualClip': 0,
+    'algorithm.aggregation': 'seq-mean-token-mean',
+  },
+  gigpo: { ...PLAIN, 'algorithm.credit': 'step' },
+  'dr-grpo': {
+    ...PLAIN,
+    'algorithm.scale': 'none',
+    'algorithm.aggregation': 'seq-mean-token-sum-norm',
+  },
 };
+
+/** Whether a preset's trajectories may leave each other, or all start from the prompt. */
+export const branches = (preset: Preset): boolean => PRESETS[preset]['rollout.initialRollouts'] === undefined;
 
 export const keyNames = Object.keys(KEYS) as ConfigKey[];
 export const keyOf = (name: ConfigKey): AnyKey => KEYS[name];

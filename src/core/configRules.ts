@@ -1,5 +1,5 @@
 /** What no two keys of a config may say together. Knows nothing of single values: those are in range when it is asked. */
-import type { Config, ConfigKey } from './configKeys.ts';
+import { branches, type Config, type ConfigKey } from './configKeys.ts';
 
 /** A combination that cannot be run. The place to show is the first of the keys that the user wrote. */
 export interface Impossible {
@@ -19,17 +19,23 @@ const RULES: readonly Rule[] = [
           fix: 'Use "auto" or "cpu".',
         }
       : undefined,
-  ({ preset, rollout: { initialRollouts, groupSize } }) => {
+  ({ preset, rollout: { initialRollouts, groupSize }, algorithm: { budget } }) => {
     if (initialRollouts > groupSize)
       return {
         keys: ['rollout.initialRollouts', 'rollout.groupSize'],
         message: `${initialRollouts} trajectories from the prompt (initialRollouts) do not fit into a group of ${groupSize} (groupSize).`,
         fix: `Set rollout.initialRollouts to at most ${groupSize}.`,
       };
-    if (preset === 'grpo' && initialRollouts < groupSize)
+    if (!branches(preset) && budget !== 'fixed')
+      return {
+        keys: ['algorithm.budget', 'preset'],
+        message: `Under preset ${preset} every trajectory starts from the prompt, but budget ${budget} keeps some for branches.`,
+        fix: 'Remove algorithm.budget, or use preset "aepo".',
+      };
+    if (!branches(preset) && initialRollouts < groupSize)
       return {
         keys: ['rollout.initialRollouts', 'preset'],
-        message: `Under preset grpo every trajectory starts from the prompt, but initialRollouts is ${initialRollouts} of ${groupSize}.`,
+        message: `Under preset ${preset} every trajectory starts from the prompt, but initialRollouts is ${initialRollouts} of ${groupSize}.`,
         fix: 'Remove rollout.initialRollouts, or use preset "arpo" to branch.',
       };
     return undefined;
@@ -73,6 +79,31 @@ const RULES: readonly Rule[] = [
           keys: ['rollout.maxTurnTokens', 'rollout.maxResponseTokens'],
           message: `A turn of ${maxTurnTokens} tokens (maxTurnTokens) does not fit into a response of ${maxResponseTokens} (maxResponseTokens).`,
           fix: 'Set rollout.maxTurnTokens to 0 for all that are left, or to less than rollout.maxResponseTokens.',
+        }
+      : undefined,
+  ({ algorithm: { ratio, credit } }) =>
+    ratio === 'sequence' && credit === 'hard'
+      ? {
+          keys: ['algorithm.ratio', 'algorithm.credit', 'preset'],
+          message:
+            'A ratio of whole trajectories (ratio sequence) has no value for a segment that several share (credit hard).',
+          fix: 'Use credit "soft", or ratio "token".',
+        }
+      : undefined,
+  ({ algorithm: { baseline, scale } }) =>
+    scale === 'group-std' && (baseline === 'none' || baseline === 'batch-mean')
+      ? {
+          keys: ['algorithm.baseline', 'algorithm.scale', 'preset'],
+          message: `Baseline ${baseline} leaves groups without variance an advantage, which cannot be divided by their standard deviation (scale group-std).`,
+          fix: 'Use scale "batch-std" or "none" with this baseline.',
+        }
+      : undefined,
+  ({ algorithm: { credit, scale } }) =>
+    credit === 'step' && scale === 'batch-std'
+      ? {
+          keys: ['algorithm.credit', 'algorithm.scale', 'preset'],
+          message: 'Turns are compared within their tree (credit step), which scale batch-std does not see.',
+          fix: 'Use scale "group-std" or "none", or credit "soft".',
         }
       : undefined,
   ({ algorithm: { dualClip } }) =>

@@ -81,8 +81,18 @@ function explain(key: ConfigKey, spec: AnyKey): string {
     Boolean,
   );
   const paper = place.length > 0 ? ` (Paper: ${place.join(', ')}.)` : '';
-  const presets = Object.entries(PRESETS).flatMap(([preset, values]) =>
-    values[key] === undefined ? [] : [` Preset ${preset}: ${String(values[key])}.`],
-  );
-  return spec.description + paper + presets.join('');
+  return spec.description + paper + presetsOf(key);
+}
+
+/** What the presets make of a key, those of equal value together. */
+function presetsOf(key: ConfigKey): string {
+  const named = new Map<string, string[]>();
+  for (const [preset, values] of Object.entries(PRESETS)) {
+    const value = values[key];
+    if (value === undefined) continue;
+    named.set(String(value), [...(named.get(String(value)) ?? []), preset]);
+  }
+  return Array.from(named, ([value, presets]) =>
+    presets.length === 1 ? ` Preset ${presets[0]}: ${value}.` : ` Presets ${presets.join(', ')}: ${value}.`,
+  ).join('');
 }

@@ -35,11 +35,7 @@ const STAND_INS: Partial<Record<ConfigKey, string | number>> = {
   'evaluation.tasks': 100,
 };
 
-export const PRESET_SENTENCES: Record<Preset, string> = {
-  arpo: 'Branches after uncertain tool results, as the paper defines it.',
-  'arpo-upstream': 'Branches as the authors’ released code runs.',
-  grpo: 'No branching: every trajectory from the prompt.',
-};
+export const PRESET_SENTENCES: Readonly<Record<Preset, string>> = KEYS.preset.choices;
 
 /** JSON with comments: every shown key under its sentence, with the preset's value. */
 export function configurationText(preset: Preset, name: string): string {

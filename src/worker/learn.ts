@@ -1,4 +1,5 @@
 /** One step's credited trees into optimiser updates. Knows nothing of rollouts, rewards, files or how a policy computes. */
+import type { CreditSettings } from '../core/advantage.ts';
 import type { CollateSettings, Collated } from '../core/batch.ts';
 import { collate, pack, putScores } from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
@@ -31,18 +32,19 @@ export async function learn(
   const { policy } = learners;
   const settings = collateSettings(config);
   const parts = split(grown, config.algorithm.updatesPerStep);
-  // With a single update the forward pass of that update scores what it trains; more updates need the scores up front.
-  if (parts.length > 1) await scoreBefore(policy, grown, config.rollout.temperature);
+  // With a single update the forward pass of that update scores what it trains; more updates, and advantages that depend on
+  // entropies, need the scores up front.
+  const isScored = parts.length > 1 || settings.entropyAdvantage !== undefined;
+  const entropies = isScored ? await scoreBefore(policy, grown, config.rollout.temperature) : undefined;
   const reports: ObjectiveReport[] = [];
   const norms: number[] = [];
   let skippedUpdates = 0;
   for (const part of parts) {
-    const batch = collate(part, settings);
+    const batch = collate(part, settings, entropies && part.map(one => entropies.get(one)!));
     if (batch.trees.length === 0) continue;
     if (learners.reference) await addReference(learners.reference, batch);
     const { report, scores } = await policy.accumulate(batch, objectiveSettings(config));
-    if (parts.length === 1)
-      batch.members.forEach((member, i) => putScores(part[member]!, scores[i]!.logProbs));
+    if (!isScored) batch.members.forEach((member, i) => putScores(part[member]!, scores[i]!.logProbs));
     const { gradientNorm, applied } = await policy.step(stepSettings(config, step));
     if (!applied) skippedUpdates++;
     reports.push(report);
@@ -51,9 +53,15 @@ export async function learn(
   return { updates: reports.length, skippedUpdates, ...summed(reports, norms) };
 }
 
-async function scoreBefore(policy: Policy, grown: readonly Grown[], temperature: number): Promise<void> {
+/** Writes the trainer's log-probabilities into the trees' columns; returns its entropies [packed token] of each tree. */
+async function scoreBefore(
+  policy: Policy,
+  grown: readonly Grown[],
+  temperature: number,
+): Promise<Map<Grown, Float32Array>> {
   const scores = await policy.score(grown.map(pack), temperature);
   grown.forEach((one, i) => putScores(one, scores[i]!.logProbs));
+  return new Map(grown.map((one, i) => [one, scores[i]!.entropies]));
 }
 
 async function addReference(reference: Policy, batch: Collated): Promise<void> {
@@ -95,18 +103,28 @@ export function collateSettings({ algorithm, rollout }: Config): CollateSettings
     maxResponseTokens: rollout.maxResponseTokens,
     trainForced: trainsForced(rollout),
     skipZeroAdvantage: true,
+    ...(algorithm.entropyAdvantage !== 'none' && {
+      entropyAdvantage: { form: algorithm.entropyAdvantage, weight: algorithm.entropyAdvantageWeight },
+    }),
     regularised: algorithm.klWeight !== 0 || algorithm.entropyBonus !== 0,
   };
 }
 
 /** Whether an end-of-sequence that the loop appended at the call limit is trained as if the policy had written it. */
-export const trainsForced = (rollout: Config['rollout']): boolean =>
-  rollout.limitAction === 'append-end-trained';
+const trainsForced = (rollout: Config['rollout']): boolean => rollout.limitAction === 'append-end-trained';
+
+/** How a config's rewards become advantages. */
+export function creditSettings({ algorithm, rollout }: Config): CreditSettings {
+  const { credit, baseline, scale, stepWeight, stepDiscount } = algorithm;
+  return { credit, baseline, scale, stepWeight, stepDiscount, trainForced: trainsForced(rollout) };
+}
 
 function objectiveSettings({ algorithm }: Config): ObjectiveSettings {
-  const { clipLow, clipHigh, dualClip, klWeight, entropyBonus } = algorithm;
+  const { ratio, clip, clipLow, clipHigh, dualClip, klWeight, entropyBonus } = algorithm;
   return {
     kind: 'policy',
+    ratio,
+    clip,
     clipLow,
     clipHigh,
     dualClip: dualClip === 0 ? Infinity : dualClip,

@@ -2,7 +2,7 @@
  * The training loop, to be read first: take → grow → judge → credit → collate and learn → tell, once per step. Knows nothing
  * of how a policy computes, where files lie, who watches, or how a run begins and ends.
  */
-import { credit } from '../core/advantage.ts';
+import { creditAll } from '../core/advantage.ts';
 import type { Config } from '../core/config.ts';
 import type { EventOf, Fact } from '../core/events.ts';
 import { judge } from '../core/reward.ts';
@@ -14,7 +14,7 @@ import { toFailure } from '../protocol/channel.ts';
 import { elapsed } from '../run/clock.ts';
 import { takeTasks, type Dataset } from './dataset.ts';
 import type { Evaluations } from './evaluations.ts';
-import { learn, trainsForced, type Learners } from './learn.ts';
+import { creditSettings, learn, type Learners } from './learn.ts';
 import { grow, type RolloutTokenizer } from './rollout.ts';
 import type { Control } from './status.ts';
 import type { ToolPool } from './tools/tool.ts';
@@ -62,11 +62,10 @@ async function takeStep(run: Training, step: number): Promise<void> {
   const grown = await growAll(run, step, tasks);
   const rolledOut = elapsed();
 
-  for (const { tree } of grown) {
+  const trees = grown.map(({ tree }) => tree);
+  for (const tree of trees)
     tree.paths.forEach((path, index) => (path.reward = judge(tree, index, config.reward)));
-    const { credit: used, scale } = config.algorithm;
-    tree.credit = credit(tree, { credit: used, scale, trainForced: trainsForced(config.rollout) });
-  }
+  creditAll(trees, creditSettings(config)).forEach((credit, index) => (trees[index]!.credit = credit));
 
   control.phase('training');
   const { updates, ...learned } = await learn(run, grown, config, step);

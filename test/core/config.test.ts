@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { ConfigProblem } from '../../src/core/config.ts';
 import { defaults, jsonSchema, validate } from '../../src/core/config.ts';
-import { KEYS, keyNames } from '../../src/core/configKeys.ts';
+import { KEYS, PRESETS, keyNames, type Preset } from '../../src/core/configKeys.ts';
 import type { Schema } from '../../src/core/configSchema.ts';
 
 const MINIMAL = { policy: { path: 'policy' }, data: { train: 'train.parquet' } };
@@ -63,6 +63,41 @@ describe('config', () => {
     assert.equal(accepted({ rollout: { rule: 'upstream' } }).rollout.limitAction, 'append-end-trained');
   });
 
+  it('makes the published algorithms points on the same axes', () => {
+    const changes = (preset: Preset) => {
+      const [from, to] = [defaults('grpo').algorithm, defaults(preset).algorithm];
+      return Object.fromEntries(Object.entries(to).filter(([name, value]) => from[name as never] !== value));
+    };
+    assert.deepEqual(changes('arpo'), {});
+    assert.deepEqual(changes('aepo'), {
+      budget: 'upstream',
+      branchPenalty: 'paper',
+      clip: 'gradient-preserving-upper',
+      entropyAdvantage: 'upstream',
+    });
+    assert.deepEqual(changes('aepo-upstream'), { ...changes('aepo'), branchPenalty: 'upstream' });
+    assert.deepEqual(changes('dapo'), { clipHigh: 0.28, filter: 'mixed', overlongShare: 0.2 });
+    assert.deepEqual(changes('reinforce++'), { baseline: 'batch-mean', scale: 'batch-std' });
+    assert.deepEqual(changes('reinforce++-baseline'), { scale: 'batch-std' });
+    assert.deepEqual(changes('rloo'), { baseline: 'leave-one-out', scale: 'none' });
+    assert.deepEqual(changes('gppo'), { clip: 'gradient-preserving' });
+    assert.deepEqual(changes('cispo'), { clip: 'cispo', clipLow: 1, clipHigh: 0.28 });
+    assert.deepEqual(changes('gspo'), {
+      ratio: 'sequence',
+      clipLow: 3e-4,
+      clipHigh: 4e-4,
+      dualClip: 0,
+      aggregation: 'seq-mean-token-mean',
+    });
+    assert.deepEqual(changes('gigpo'), { credit: 'step' });
+    assert.deepEqual(changes('dr-grpo'), { scale: 'none', aggregation: 'seq-mean-token-sum-norm' });
+    for (const preset of Object.keys(PRESETS) as Preset[]) {
+      const { initialRollouts, groupSize, rule } = defaults(preset).rollout;
+      assert.equal(initialRollouts < groupSize, /^(arpo|aepo)/u.test(preset), preset);
+      assert.equal(rule, preset.endsWith('upstream') ? 'upstream' : 'paper');
+    }
+  });
+
   it('lets a key override its preset', () => {
     assert.equal(
       accepted({ preset: 'arpo-upstream', rollout: { entropyWeight: 0.4 } }).rollout.entropyWeight,
@@ -71,7 +106,7 @@ describe('config', () => {
   });
 
   it('accepts what it resolved, for every preset', () => {
-    for (const preset of ['arpo', 'arpo-upstream', 'grpo'] as const) {
+    for (const preset of Object.keys(PRESETS) as Preset[]) {
       const config = accepted({ preset });
       assert.deepEqual(validate(config), { config });
     }
@@ -158,6 +193,31 @@ describe('config', () => {
       'rollout.maxTurnTokens',
       /0 for all/,
     ],
+    [
+      'a probed budget under a preset that does not branch',
+      { preset: 'rloo', algorithm: { budget: 'upstream' } },
+      'algorithm.budget',
+      /preset "aepo"/,
+    ],
+    [
+      'sequence ratios with hard credit',
+      { preset: 'gspo', algorithm: { credit: 'hard' } },
+      'algorithm.credit',
+      /credit "soft"/,
+    ],
+    [
+      'a group’s deviation without a group’s mean',
+      { algorithm: { baseline: 'none' } },
+      'algorithm.baseline',
+      /scale "batch-std"/,
+    ],
+    [
+      'step-level credit over a whitened step',
+      { preset: 'reinforce++', algorithm: { credit: 'step' } },
+      'algorithm.credit',
+      /scale "group-std"/,
+    ],
+    ['a clip form like none', { algorithm: { clip: 'ciso' } }, 'algorithm.clip', /mean "cispo"/],
     ['a dual clip below 1', { algorithm: { dualClip: 0.5 } }, 'algorithm.dualClip', /above 1/],
     ['an evaluation without tasks', { evaluation: { tasks: 10 } }, 'evaluation.tasks', /data\.heldOut/],
     [
