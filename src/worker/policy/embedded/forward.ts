@@ -60,8 +60,8 @@ export interface Forward {
 export const MOST_SLOTS = 64;
 
 type Feeds = Record<string, Tensor>;
-/** float32 rounds 1 − 2⁻²⁵ to 1, which no draw may be. */
-const LARGEST_UNIFORM = 1 - 2 ** -24;
+/** Far enough below 1 that its product with any total is smaller than the total, in float32 too. */
+const LARGEST_UNIFORM = 1 - 2 ** -23;
 /** exp of it is exactly 0. */
 const HIDDEN = -1e9;
 

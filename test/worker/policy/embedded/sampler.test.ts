@@ -8,6 +8,7 @@ import {
   type Sampler,
   type SamplerOptions,
 } from '../../../../src/worker/policy/embedded/sampler.ts';
+import { openForward, type Draw } from '../../../../src/worker/policy/embedded/forward.ts';
 import type { ModelShape } from '../../../../src/worker/policy/embedded/shape.ts';
 import { watchStops } from '../../../../src/worker/policy/embedded/stops.ts';
 import { createTrainer } from '../../../../src/worker/policy/embedded/trainer.ts';
@@ -259,6 +260,19 @@ describe('the sampler', () => {
       three!.topLogProbs!.some(top => top.length === 4) && three!.topLogProbs!.some(top => top.length === 3),
     );
     await sampler.close();
+  });
+
+  it('draws the last token that has any probability at the largest uniform number, and the first at 0', async () => {
+    const forward = await openForward(TINY, randomWeights(TINY, 5), { threads: 1, tokens: 64 });
+    forward.slots.reserve(2, 8, 0);
+    const chunk = { firstSlot: 0, slots: 2, tokens: 1, counts: [1, 1], starts: [0, 0], idAt: () => 4 };
+    const at = (uniform: number): Draw => ({ temperature: 1, uniform, isGreedy: false });
+    const drawn = await forward.draw(chunk, [at(0), at(1 - Number.EPSILON / 2)], 0);
+    assert.deepEqual(
+      drawn.map(({ token }) => token),
+      [0, TINY.vocabulary - 1],
+    );
+    await forward.release();
   });
 
   it('serves more requests than fit into one batch', async () => {
