@@ -11,7 +11,7 @@ import { hostProgram, makeHome, removeHome, startBrowser, startServer, workbench
 const LIMIT_MS = 10 * 60_000;
 /** Lines that the workbench prints for want of a network or of native log writers. */
 const NOISE =
-  /^(Resolv|Creating a socket|\[(reconnection|Service Worker|AccountPolicy|AgentHost|ChatModel)|Updating additional|Creation of workbench|Timed out waiting for auth|getaddrinfo|Failed to fetch|Error: Could not locate the bindings|Error: Cannot find module '.\/build\/Release\/watchdog'|Extension host \(Remote\) is)/;
+  /^(Resolv|Creating a socket|\[(reconnection|Service Worker|AccountPolicy|AgentHost|ChatModel)|Updating additional|Creation of workbench|Timed out waiting for auth|getaddrinfo|Failed to fetch|Error: Could not locate the bindings|Extension host \(Remote\) is|No search provider)/;
 
 const { options, folders } = parse(process.argv.slice(2));
 if (options.version) console.log(hostProgram().version);
@@ -50,7 +50,8 @@ async function runTests(page, server) {
   const ended = new Promise(done => void page.exposeFunction('codeAutomationExit', done));
   await page.exposeFunction('codeAutomationLog', (type, args) => {
     const line = format(...args);
-    if (!NOISE.test(line.trimStart())) (type === 'error' ? console.error : console.log)(line);
+    if (!NOISE.test(line.trimStart()) && !line.includes('/build/Release/watchdog'))
+      (type === 'error' ? console.error : console.log)(line);
   });
   const uri = path => `vscode-remote://${server.authority}${resolve(path)}`;
   const payload = ['extensionDevelopmentPath', 'extensionTestsPath'].flatMap(key =>

@@ -27,12 +27,16 @@ async function openTab(kind: ViewKind): Promise<vscode.Tab> {
   );
 }
 
-/** A tree in which one branch was made and another refused. */
+/** A tree in which a branch was refused, and another was made and earned something else than the path that it left. */
 async function refusedTree(): Promise<string> {
   const run = openRun(WHOLE());
   for (const { id } of await run.trees()) {
-    const outcomes = new Set((await run.tree(id)).decisions.map(({ outcome }) => outcome));
-    if (outcomes.has('refuse') && outcomes.has('branch')) return id;
+    const { decisions, credit } = await run.tree(id);
+    const isRefused = decisions.some(({ outcome }) => outcome === 'refuse');
+    const isMade = decisions.some(
+      ({ child, path }) => child !== undefined && credit!.soft[child] !== credit!.soft[path],
+    );
+    if (isRefused && isMade) return id;
   }
   throw new Error('No recorded tree has both answers.');
 }
@@ -70,7 +74,7 @@ describe('views', function () {
         (await page('count', { frame: frameOf('tree'), selector: 'svg .bar' })) === expected.segments.length,
       'a bar for every segment',
     );
-    await page('click', { frame: frameOf('tree'), selector: 'svg .question.refuse' });
+    await page('click', { frame: frameOf('tree'), selector: '[role="treeitem"]:has(.question.refuse)' });
     const decision = expected.decisions.find(({ outcome }) => outcome === 'refuse')!;
     assert.equal(await inView('tree', '.card .outcome'), 'Branch refused');
     const two = (value: number): string => value.toFixed(2).replace(/^0/, '');
