@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { Failure } from '../core/types.ts';
 import { toFailure } from '../protocol/channel.ts';
 
-const SHOW_LOG = vscode.l10n.t('Show Log');
+const SHOW_LOG = 'Show Log';
 
 export interface Log extends Pick<vscode.LogOutputChannel, 'info' | 'warn' | 'error' | 'show'> {
   readonly name: string;

@@ -88,6 +88,7 @@ function panelSource(runs: Runs): PanelSource {
   return {
     follow: (runFolder, taker) => runs.follow(runFolder, taker),
     trees: runFolder => openRun(runFolder).trees(),
+    check: runFolder => void openRun(runFolder),
     isLive: runFolder => liveLock(runFolder) !== undefined,
     onDidChange: runs.onDidChange,
     async tree(runFolder, id) {

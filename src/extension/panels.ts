@@ -25,6 +25,8 @@ export interface PanelSource {
   /** Also trees that still grow. */
   tree(runFolder: string, id: string): Promise<Tree>;
   trees(runFolder: string): Promise<ReturnType<HostVerbs['trees']>>;
+  /** Throws a FailureError, which the view then shows, where the folder is no run that can be read. */
+  check(runFolder: string): void;
   /** Whether a worker owns the run. */
   isLive(runFolder: string): boolean;
   /** Something about a run changed, perhaps whether it is live. */
@@ -166,6 +168,7 @@ export class Panels implements vscode.Disposable {
     return {
       ready: () => {
         opened.session?.end('The view began again.');
+        this.#source.check(opened.subject.runFolder);
         // The answer goes out before the first facts.
         setImmediate(() => this.#begin(opened, port));
         const { subject } = opened;

@@ -51,12 +51,13 @@ export const short = (value: number): string =>
     .replace('-', '−')
     .replace(/^(−?)0\./, '$1.');
 
+/** A state that is not plain comes first: rows are narrow. */
 export function runDescription(run: RunSummary): string {
   const status = statusOf(run);
   if (status === 'unreadable') return 'cannot be read';
-  const parts = [`step ${run.step}/${run.steps}`];
+  const parts = status === 'running' || status === 'finished' ? [] : [status as string];
+  parts.push(`step ${run.step}/${run.steps}`);
   if (run.reward !== undefined) parts.push(`R ${short(run.reward)}`);
-  if (status !== 'running' && status !== 'finished') parts.push(status);
   return parts.join(' · ');
 }
 

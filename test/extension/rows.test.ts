@@ -32,7 +32,7 @@ describe('rows', () => {
 
   it('name every state that is not plain, and offer only what it allows', () => {
     const failed: RunSummary = { ...live, status: 'failed', problem: 'The disk is full.' };
-    assert.equal(runDescription(failed), 'step 12/40 · R .62 · failed');
+    assert.equal(runDescription(failed), 'failed · step 12/40 · R .62');
     assert.equal(
       runLabel(failed),
       'Run sample-1, failed, step 12 of 40, mean reward 0.62. The disk is full.',
