@@ -30,6 +30,8 @@ export interface EvaluationSettings {
   /** Keeps the outcomes of every task. */
   write(evaluated: Evaluated): void;
   progress(step: number, done: number, tasks: number): void;
+  /** Steps whose evaluation was told before this worker began. */
+  known: ReadonlySet<number>;
   /** Calls off what runs and what is queued; they can be done after a resume. */
   signal: AbortSignal;
 }
@@ -38,6 +40,7 @@ export function makeEvaluations(settings: EvaluationSettings): Evaluations {
   let last: Promise<void> = Promise.resolve();
   return {
     start(step, helpers = []) {
+      if (settings.known.has(step)) return;
       last = last.then(() => attempt(settings, step, helpers));
       // Who waits for `settled` hears of a failure; until then it must not count as unhandled.
       last.catch(() => undefined);

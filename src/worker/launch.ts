@@ -40,6 +40,10 @@ export async function trainCommand(call: Call, io: Io): Promise<ExitCode> {
 /** `resume RUN`: lifts a live worker's pause, or goes on from the last checkpoint. */
 export async function resumeCommand(call: Call, io: Io): Promise<ExitCode> {
   const folder = runFolderOf(call);
+  if (!liveLock(folder) && fold(await openRun(folder).events()).status === 'finished') {
+    io.out.write(`${folder} has finished already.\n`);
+    return 0;
+  }
   if (!liveLock(folder)) return hasSwitch(call, 'detach') ? detach(folder, io) : attend(folder, call, io);
   const { remote, close } = await connectWorker(folder);
   const { state } = await remote.status();

@@ -21,7 +21,7 @@ const REDRAW_MS = 200;
 
 /** In a terminal one line is redrawn with the phase; elsewhere only lasting lines are written. */
 export function makeProgress(screen: Screen, status: () => WorkerStatus): Progress {
-  const counts = { segments: 0, branches: 0, calls: 0, ended: 0 };
+  const counts = { segments: 0, branches: 0, calls: 0 };
   const seconds: number[] = [];
   let isTableOpen = false;
   let shown = '';
@@ -66,23 +66,19 @@ interface Counts {
   segments: number;
   branches: number;
   calls: number;
-  /** Trajectories that ended. */
-  ended: number;
 }
 
 function count(counts: Counts, event: Event): void {
-  if (event.type === 'step-started') Object.assign(counts, { segments: 0, branches: 0, calls: 0, ended: 0 });
+  if (event.type === 'step-started') Object.assign(counts, { segments: 0, branches: 0, calls: 0 });
   if (event.type === 'tool-answered') counts.calls++;
   if (event.type === 'branch-decided' && event.decision.outcome === 'branch') counts.branches++;
-  if (event.type !== 'segment-grown') return;
-  counts.segments++;
-  if (event.stop !== undefined && event.stop !== 'call' && event.stop !== 'turn-length') counts.ended++;
+  if (event.type === 'segment-grown') counts.segments++;
 }
 
 function liveLine(status: WorkerStatus, counts: Counts, seconds: readonly number[]): string {
   const { step, steps, phase } = status;
   if (step === 0 || step > steps) return phase;
-  const grown = `${counts.segments} segments, ${counts.ended} ended, ${counts.calls} calls, ${counts.branches} branches`;
+  const grown = `${counts.segments} segments, ${counts.calls} calls, ${counts.branches} branches`;
   const left = seconds.length === 0 ? '' : `   ${duration((steps - step + 1) * recentMean(seconds))} left`;
   return `step ${step}/${steps}  ${phase}   ${grown}${left}`;
 }

@@ -7,7 +7,7 @@ import { createServer, type Socket } from 'node:net';
 import { basename, join } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { FORMAT, type Event, type Fact } from '../core/events.ts';
-import { fold, type RunState } from '../core/fold.ts';
+import { fold } from '../core/fold.ts';
 import { serve, toFailure } from '../protocol/channel.ts';
 import type { WorkerVerbs } from '../protocol/verbs.ts';
 import { lastCheckpoint, pruneCheckpoints, saveCheckpoint } from '../run/checkpoint.ts';
@@ -65,7 +65,10 @@ export async function work(
   const { manifest } = openRun(runFolder);
   const { config } = manifest;
   const lock = acquireLock(runFolder);
-  const control = makeControl(basename(runFolder), config.steps);
+  const control = makeControl(basename(runFolder), {
+    steps: config.steps,
+    groupSize: config.rollout.groupSize,
+  });
   const closers: Life['closers'] = [() => lock.release()];
   try {
     closers.push(await listen(lock.content.socket, control.verbs));
@@ -129,6 +132,8 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   const done = checkpoint?.state.step ?? 0;
   const before = fold(await openRun(runFolder).events());
   if (before.run) tell({ type: 'resumed', from: checkpoint?.name ?? 'the start' }, done);
+  for (const message of checkpoint?.skipped ?? [])
+    tell({ type: 'warned', failure: { where: 'store', message } }, done);
 
   const tokenizer = await equipment.openTokenizer(config.policy.path);
   if (!before.run) writePieces(runFolder, tokenizer.pieces);
@@ -149,8 +154,9 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   }
   const ending = new AbortController();
   const signal = AbortSignal.any([control.stopping, ending.signal]);
-  const evaluations = await openEvaluations(life, tokenizer, { open, signal });
-  for (const step of unevaluated(config, done, before)) evaluations.start(step);
+  const known = before.evaluations.flatMap(({ step }) => (step <= done ? [step] : []));
+  const evaluations = await openEvaluations(life, tokenizer, { open, signal, known: new Set(known) });
+  for (const step of dueEvaluations(config, done)) evaluations.start(step);
   control.settle('running');
   const parts = { config, dataset, tokenizer, tools, evaluations, control, tell, policy };
   const write: Training['write'] = ({ tree, columns }) => writeTree(trees, tree, columns);
@@ -227,7 +233,7 @@ function saver(
 async function openEvaluations(
   life: Life,
   tokenizer: RunTokenizer,
-  { open, signal }: { open: Opener; signal: AbortSignal },
+  { open, ...settings }: { open: Opener; signal: AbortSignal; known: ReadonlySet<number> },
 ): Promise<Evaluations> {
   const { runFolder, config, equipment, control, tell } = life;
   const isWanted = config.data.heldOut !== '' && config.evaluation.tasks > 0;
@@ -247,7 +253,7 @@ async function openEvaluations(
     progress: (step, finished, tasks) => {
       if (step === config.steps) control.phase(`evaluating ${finished}/${tasks}`);
     },
-    signal,
+    ...settings,
   });
 }
 
@@ -258,16 +264,11 @@ export function writeEvaluation(runFolder: string, evaluated: Evaluated): void {
   writeAtomically(join(folder, `${evaluated.summary.id}.json`), `${JSON.stringify(evaluated)}\n`);
 }
 
-/** Evaluations that were due up to the step and have no result: those of a fresh run, and those that a stop called off. */
-function unevaluated({ evaluation, steps }: Config, done: number, { evaluations }: RunState): number[] {
-  const due = evaluation.before ? [0] : [];
-  for (
-    let step = evaluation.every;
-    evaluation.every > 0 && step <= done && step < steps;
-    step += evaluation.every
-  )
-    due.push(step);
-  return due.filter(step => !evaluations.some(evaluated => evaluated.step === step));
+/** Steps up to `done` whose evaluation was due before the end. */
+function dueEvaluations({ evaluation: { before, every }, steps }: Config, done: number): number[] {
+  const due = before ? [0] : [];
+  for (let step = every; every > 0 && step <= done && step < steps; step += every) due.push(step);
+  return due;
 }
 
 /** Calls all of them, the last first; then throws the first failure, if any. */

@@ -1,5 +1,5 @@
 /** What a worker says about itself and what it was asked to do. Knows nothing of sockets, engines or files. */
-import type { Event } from '../core/events.ts';
+import type { Event, EventOf } from '../core/events.ts';
 import type { WorkerStatus, WorkerVerbs } from '../protocol/verbs.ts';
 import { PROTOCOL } from '../protocol/verbs.ts';
 
@@ -20,7 +20,11 @@ export interface Control {
   released(): Promise<'go' | 'stop'>;
 }
 
-export function makeControl(run: string, steps: number): Control {
+/** `groupSize`: trajectories per task, for saying how many of a step's have ended. */
+export function makeControl(
+  run: string,
+  { steps, groupSize }: { steps: number; groupSize: number },
+): Control {
   const status: WorkerStatus = {
     protocol: PROTOCOL,
     pid: process.pid,
@@ -32,6 +36,7 @@ export function makeControl(run: string, steps: number): Control {
   };
   let asked: Control['asked'] = 'go';
   let release = (_: 'go' | 'stop'): void => undefined;
+  let sampling = { ended: 0, total: 0 };
   const stopping = new AbortController();
   const ask = (what: Control['asked'], state: WorkerStatus['state']): void => {
     if (status.state === 'ended' || asked === 'stop') return;
@@ -62,7 +67,12 @@ export function makeControl(run: string, steps: number): Control {
     },
     observe(event) {
       status.step = Math.max(status.step, event.step);
-      status.phase = phaseAfter(event, status.phase);
+      if (event.type === 'step-started') sampling = { ended: 0, total: event.tasks.length * groupSize };
+      if (event.type === 'segment-grown' && endsPath(event)) sampling.ended++;
+      if (event.type === 'step-started' || event.type === 'segment-grown')
+        status.phase = `sampling ${sampling.ended}/${sampling.total}`;
+      if (event.type === 'paused') status.phase = 'paused';
+      if (event.type === 'run-ended') status.phase = event.outcome;
     },
     released: () =>
       new Promise(resolve => {
@@ -72,10 +82,6 @@ export function makeControl(run: string, steps: number): Control {
   };
 }
 
-/** Facts that change what a worker is doing; all others leave the phase alone. */
-function phaseAfter(event: Event, phase: string): string {
-  if (event.type === 'step-started') return `sampling ${event.tasks.length} tasks`;
-  if (event.type === 'paused') return 'paused';
-  if (event.type === 'run-ended') return event.outcome;
-  return phase;
-}
+/** Whether a segment is the last of its trajectory. */
+const endsPath = ({ stop }: EventOf<'segment-grown'>): boolean =>
+  stop !== undefined && stop !== 'call' && stop !== 'turn-length';

@@ -14,7 +14,7 @@ let events: Event[];
 
 function shown(isTTY: boolean): string {
   let text = '';
-  const control = makeControl('tiny', 4);
+  const control = makeControl('tiny', { steps: 4, groupSize: 6 });
   const screen = { isTTY, columns: 60, write: (written: string) => (text += written) };
   const progress = makeProgress(screen, () => control.status);
   for (const event of events) {

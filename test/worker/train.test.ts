@@ -27,7 +27,10 @@ function loop(settings: Config, policy: Policy = scriptedPolicy(sumsScript), too
   const written: Grown[] = [];
   const saved: number[] = [];
   const evaluated: number[] = [];
-  const control = makeControl('loop', settings.steps);
+  const control = makeControl('loop', {
+    steps: settings.steps,
+    groupSize: settings.rollout.groupSize,
+  });
   const run: Training = {
     config: settings,
     policy,
