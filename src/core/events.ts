@@ -42,6 +42,13 @@ export interface StepSummary {
   clipFraction?: number;
   /** Updates whose gradient was not finite and that were skipped. */
   skippedUpdates: number;
+  /**
+   * What the filter of groups did: rounds of further tasks, groups that were learned from, and groups that were dropped.
+   * Absent without a filter. All other numbers are those of all groups.
+   */
+  filter?: { rounds: number; kept: number; dropped: number };
+  /** Probes that split budgets: how many, and their tool calls and tokens, which `toolCalls` and `tokens` count too. Absent without. */
+  probes?: { made: number; calls: number; tokens: number };
   /** Mean and largest |sampler − trainer| log-probability over drawn tokens. */
   mismatch?: { mean: number; max: number };
   seconds: { total: number; rollout: number; learn: number };
@@ -80,6 +87,8 @@ export type Fact =
       seed: number;
     }
   | { type: 'step-started'; tasks: string[] }
+  /** Further tasks take the place of groups that the filter dropped. */
+  | { type: 'tasks-added'; tasks: string[]; round: number }
   | {
       type: 'segment-grown';
       tree: string;

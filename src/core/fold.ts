@@ -107,6 +107,9 @@ function take(state: RunState, event: Event): void {
       state.step = event.step;
       state.live = { step: event.step, at: event.at, tasks: event.tasks, trees: [] };
       return;
+    case 'tasks-added':
+      if (state.live?.step === event.step) state.live.tasks = [...state.live.tasks, ...event.tasks];
+      return;
     case 'segment-grown':
     case 'tool-answered':
     case 'branch-decided':

@@ -1,7 +1,7 @@
 /** Judges a path: format, answer, tools used. Knows nothing of groups, advantages or how answers are compared. */
 import { compare, wordF1, type Comparison } from './answers.ts';
 import { closingTag, firstBlock, lastBoxed, occurrences, openingTag } from './tags.ts';
-import { responseText, segmentsOf } from './tree.ts';
+import { responseText, responseTokens, segmentsOf } from './tree.ts';
 import type { Reward, Segment, Tree } from './types.ts';
 
 export interface RewardSettings {
@@ -10,7 +10,20 @@ export interface RewardSettings {
   formatPenalty: number;
   /** Paper r_M. */
   multiToolBonus: number;
+  /** DAPO's soft penalty of long answers; none where absent. */
+  overlong?: Overlong;
 }
+
+export interface Overlong {
+  /** Tokens of a response that lose the whole penalty, and how many tokens before them it begins. */
+  limit: number;
+  tokens: number;
+  penalty: number;
+}
+
+/** What a response of so many tokens loses: nothing up to limit − tokens, then linearly more, up to the penalty. */
+export const overlongLoss = (length: number, { limit, tokens, penalty }: Overlong): number =>
+  tokens <= 0 ? 0 : penalty * Math.min(1, Math.max(0, (length - (limit - tokens)) / tokens));
 
 /**
  * Reward of one path: the penalty where the format is bad, else accuracy, plus the bonus where it is above 0 and more than
@@ -18,6 +31,13 @@ export interface RewardSettings {
  * `upstream` at the raw text, tool results included, as the released code does.
  */
 export function judge(tree: Tree, path: number, settings: RewardSettings): Reward {
+  const reward = judgeAnswer(tree, path, settings);
+  if (!settings.overlong) return reward;
+  const length = -overlongLoss(responseTokens(tree, path), settings.overlong);
+  return { ...reward, total: reward.total + length, parts: { ...reward.parts, length } };
+}
+
+function judgeAnswer(tree: Tree, path: number, settings: RewardSettings): Reward {
   const evidence = tree.rule === 'upstream' ? rawEvidence(tree, path) : ownEvidence(tree, path);
   const fault = evidence.fault ?? answerFault(evidence.text);
   const answer = fault === undefined ? lastBoxed(firstBlock(evidence.text, 'answer')!)?.trim() : undefined;

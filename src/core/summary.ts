@@ -1,10 +1,11 @@
 /** Folds a step's trees into its numbers. Knows nothing of journals, charts or clocks: durations are handed in. */
 import type { StepSummary } from './events.ts';
 import { responseTokens, segmentsOf, type Grown } from './tree.ts';
-import type { Decision, Path, Reward, Segment, Tree } from './types.ts';
+import type { Decision, Path, Probe, Reward, Segment, ToolCall, Tree } from './types.ts';
 
-/** What learning has to say about a step; absent where there was no update. */
+/** What filtering and learning have to say about a step; absent where there was no filter or no update. */
 export interface LearnNumbers {
+  filter?: NonNullable<StepSummary['filter']>;
   skippedUpdates: number;
   trainedTokens: number;
   loss?: number;
@@ -25,6 +26,7 @@ export function summarize(
   const rewards = trees.flatMap(rewardsOf);
   const { skippedUpdates, trainedTokens, ...measured } = learned;
   const mismatch = mismatchOf(grown);
+  const probes = trees.flatMap(({ probe }) => probe ?? []);
   return {
     tasks: grown.length,
     trajectories: paths.length,
@@ -35,13 +37,17 @@ export function summarize(
       trees.flatMap(tree => tree.decisions),
       paths,
     ),
-    toolCalls: callNumbers(trees.flatMap(tree => tree.segments)),
+    toolCalls: callNumbers([
+      ...trees.flatMap(({ segments }) => segments.flatMap(({ call }) => call ?? [])),
+      ...probes.flatMap(({ calls }) => calls),
+    ]),
     groups: groupNumbers(trees),
-    tokens: { ...tokenNumbers(trees), trained: trainedTokens },
+    tokens: { ...tokenNumbers(trees, probes), trained: trainedTokens },
     responseTokens: lengthNumbers(trees),
     stops: countBy(paths.map(({ stop }) => stop)),
     ...measured,
     skippedUpdates,
+    ...(probes.length > 0 && { probes: probeNumbers(probes) }),
     ...(mismatch && { mismatch }),
     seconds,
   };
@@ -117,8 +123,7 @@ function branchNumbers(decisions: readonly Decision[], paths: readonly Path[]): 
   };
 }
 
-function callNumbers(segments: readonly Segment[]): StepSummary['toolCalls'] {
-  const calls = segments.flatMap(({ call }) => (call ? [call] : []));
+function callNumbers(calls: readonly Omit<ToolCall, 'argument'>[]): StepSummary['toolCalls'] {
   const latencies = calls.map(({ latencyMs }) => latencyMs);
   return {
     total: calls.length,
@@ -131,6 +136,12 @@ function callNumbers(segments: readonly Segment[]): StepSummary['toolCalls'] {
   };
 }
 
+const probeNumbers = (probes: readonly Probe[]): NonNullable<StepSummary['probes']> => ({
+  made: probes.length,
+  calls: probes.reduce((sum, { calls }) => sum + calls.length, 0),
+  tokens: probes.reduce((sum, { tokens }) => sum + tokens, 0),
+});
+
 function groupNumbers(trees: readonly Tree[]): StepSummary['groups'] {
   const groups = { allRight: 0, mixed: 0, allWrong: 0 };
   for (const { paths } of trees) {
@@ -140,11 +151,14 @@ function groupNumbers(trees: readonly Tree[]): StepSummary['groups'] {
   return groups;
 }
 
-function tokenNumbers(trees: readonly Tree[]): Omit<StepSummary['tokens'], 'trained'> {
+function tokenNumbers(
+  trees: readonly Tree[],
+  probes: readonly Probe[],
+): Omit<StepSummary['tokens'], 'trained'> {
   const segments = trees.flatMap(tree => tree.segments);
   const total = (counted: readonly Segment[]): number => counted.reduce((sum, { count }) => sum + count, 0);
   return {
-    sampled: total(segments.filter(({ kind }) => kind === 'model')),
+    sampled: total(segments.filter(({ kind }) => kind === 'model')) + probeNumbers(probes).tokens,
     unique: total(segments),
     expanded: trees.reduce(
       (sum, tree) =>

@@ -185,6 +185,20 @@ export interface TaskSummary {
   ability: string;
 }
 
+/** What AEPO's pre-monitoring measured before the tree grew. Its trajectory was thrown away, but its calls were made. */
+export interface Probe {
+  form: Rule;
+  /** H_root: entropy score of the first tokens after the prompt; nats by the tree's rule. */
+  rootEntropy: number;
+  /** H̄: mean score of the trajectory's turns, all of them (upstream) or those after tool results (paper); H_root where there was none. */
+  turnEntropy: number;
+  /** k·σ(β·(H_root − H̄)), from which the tree's `initial` was made. */
+  share: number;
+  /** Tokens that the policy drew for it. */
+  tokens: number;
+  calls: Omit<ToolCall, 'argument'>[];
+}
+
 /** All segments grown from one task in one step. Also the JSON object of one line of trees.jsonl (with `tokens`). */
 export interface Tree {
   /** `<step>.<index in step>`. */
@@ -198,6 +212,10 @@ export interface Tree {
   segments: Segment[];
   paths: Path[];
   decisions: Decision[];
+  /** Only where a probe decided how many trajectories start from the prompt. */
+  probe?: Probe;
+  /** True where the step's filter left the group out of learning; it then has no credit. */
+  isDropped?: boolean;
   credit?: Credit;
 }
 

@@ -52,6 +52,10 @@ const stepSummary = record<StepSummary>({
   kl: optional(number),
   clipFraction: optional(number),
   skippedUpdates: count,
+  filter: optional(
+    record<NonNullable<StepSummary['filter']>>({ rounds: count, kept: count, dropped: count }),
+  ),
+  probes: optional(record<NonNullable<StepSummary['probes']>>({ made: count, calls: count, tokens: count })),
   mismatch: optional(record<NonNullable<StepSummary['mismatch']>>({ mean: number, max: number })),
   seconds: record<StepSummary['seconds']>({ total: number, rollout: number, learn: number }),
 });
@@ -90,6 +94,7 @@ const SHAPES: { readonly [T in EventType]: Shape<Body<T>> } = {
     seed: number,
   }),
   'step-started': record<Body<'step-started'>>({ tasks: list(text) }),
+  'tasks-added': record<Body<'tasks-added'>>({ tasks: list(text), round: count }),
   'segment-grown': record<Body<'segment-grown'>>({
     tree: text,
     segment: count,

@@ -4,6 +4,7 @@ import type {
   Decision,
   Path,
   PathOrigin,
+  Probe,
   Reward,
   Rule,
   Segment,
@@ -129,6 +130,17 @@ const fields = record<TreeLine>({
   segments: list(segment),
   paths: list(path),
   decisions: list(decision),
+  probe: optional(
+    record<Probe>({
+      form: rule,
+      rootEntropy: number,
+      turnEntropy: number,
+      share: number,
+      tokens: count,
+      calls: list(answeredCall),
+    }),
+  ),
+  isDropped: optional(yes),
   credit: optional(credit),
   tokens: tokenSpan,
 });

@@ -56,6 +56,23 @@ export function takeTasks(
   });
 }
 
+/**
+ * Further tasks of step n, beside those of `takeTasks`: the next `count` after `taken` in an order of the step's own, so that
+ * they too depend on the seed and on n only. Fewer where the dataset has no more.
+ */
+export function furtherTasks(
+  dataset: Dataset,
+  config: Pick<Config, 'seed' | 'data' | 'rollout'>,
+  step: number,
+  { taken, count }: { taken: number; count: number },
+): Task[] {
+  const first = new Set(takeTasks(dataset, config, step));
+  return permutation(streamKey(config.seed, 'further tasks', step), dataset.tasks.length)
+    .map(place => dataset.tasks[place]!)
+    .filter(task => !first.has(task))
+    .slice(taken, taken + count);
+}
+
 const epochOrder = (size: number, { seed, data }: Pick<Config, 'seed' | 'data'>, epoch: number): number[] =>
   data.shuffle
     ? permutation(streamKey(seed, 'tasks', epoch), size)

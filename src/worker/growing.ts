@@ -88,6 +88,8 @@ export function begin(task: Task, context: GrowContext): Growing {
     branchProbability: rollout.branchProbability,
     entropyWeight: rollout.entropyWeight,
     threshold: rollout.threshold,
+    penalty: config.algorithm.branchPenalty,
+    penaltyRate: config.algorithm.penaltyRate,
     initial: rollout.initialRollouts,
     total: rollout.groupSize,
     beamSize: rollout.beamSize,

@@ -1,21 +1,19 @@
 /**
- * The training loop, to be read first: take → grow → judge → credit → collate and learn → tell, once per step. Knows nothing
- * of how a policy computes, where files lie, who watches, or how a run begins and ends.
+ * The training loop, to be read first: gather (take → grow → judge) → credit → learn (collate → update) → tell, once per step.
+ * Knows nothing of how a policy computes, where files lie, who watches, or how a run begins and ends.
  */
 import { creditAll } from '../core/advantage.ts';
 import type { Config } from '../core/config.ts';
 import type { EventOf, Fact } from '../core/events.ts';
-import { judge } from '../core/reward.ts';
 import { summarize } from '../core/summary.ts';
 import type { Grown } from '../core/tree.ts';
-import type { Failure, Task } from '../core/types.ts';
-import { FailureError } from '../core/types.ts';
-import { toFailure } from '../protocol/channel.ts';
+import type { Failure } from '../core/types.ts';
 import { elapsed } from '../run/clock.ts';
-import { takeTasks, type Dataset } from './dataset.ts';
+import type { Dataset } from './dataset.ts';
 import type { Evaluations } from './evaluations.ts';
+import { gather } from './gather.ts';
+import type { RolloutTokenizer } from './growing.ts';
 import { creditSettings, learn, type Learners } from './learn.ts';
-import { grow, type RolloutTokenizer } from './rollout.ts';
 import type { Control } from './status.ts';
 import type { ToolPool } from './tools/tool.ts';
 
@@ -56,19 +54,17 @@ async function takeStep(run: Training, step: number): Promise<void> {
   const { config, control, tell } = run;
   const started = elapsed();
 
-  const tasks = takeTasks(run.dataset, config, step);
-  tell({ type: 'step-started', tasks: tasks.map(({ id }) => id) }, step);
-
-  const grown = await growAll(run, step, tasks);
+  const { grown, kept, filter } = await gather(run, step);
   const rolledOut = elapsed();
 
-  const trees = grown.map(({ tree }) => tree);
-  for (const tree of trees)
-    tree.paths.forEach((path, index) => (path.reward = judge(tree, index, config.reward)));
-  creditAll(trees, creditSettings(config)).forEach((credit, index) => (trees[index]!.credit = credit));
+  const credits = creditAll(
+    kept.map(({ tree }) => tree),
+    creditSettings(config),
+  );
+  kept.forEach(({ tree }, index) => (tree.credit = credits[index]!));
 
   control.phase('training');
-  const { updates, ...learned } = await learn(run, grown, config, step);
+  const { updates, ...learned } = await learn(run, kept, config, step);
   if (learned.skippedUpdates > 0) tell({ type: 'warned', failure: notFinite(learned.skippedUpdates) }, step);
   if (updates === 0) await run.policy.forget(`${step}.`);
 
@@ -78,30 +74,10 @@ async function takeStep(run: Training, step: number): Promise<void> {
     rollout: (rolledOut - started) / 1000,
     learn: (elapsed() - rolledOut) / 1000,
   };
-  tell({ type: 'step-finished', summary: summarize(grown, learned, seconds) }, step);
-}
-
-/** All trees of a step at the same time. A tree that fails is told and left out; a step without trees ends the run. */
-async function growAll(run: Training, step: number, tasks: readonly Task[]): Promise<Grown[]> {
-  const failures: Failure[] = [];
-  const attempt = async (task: Task, index: number): Promise<Grown[]> => {
-    try {
-      return [await grow(task, { ...run, step, index, tell: fact => run.tell(fact, step) })];
-    } catch (error) {
-      const failure = toFailure(error, 'policy');
-      failures.push(failure);
-      run.tell({ type: 'tree-failed', tree: `${step}.${index}`, failure }, step);
-      return [];
-    }
-  };
-  const grown = (await Promise.all(tasks.map(attempt))).flat();
-  const [first] = failures;
-  if (grown.length === 0 && first)
-    throw new FailureError({
-      ...first,
-      message: `Every tree of step ${step} failed; the first: ${first.message}`,
-    });
-  return grown;
+  tell(
+    { type: 'step-finished', summary: summarize(grown, { ...learned, ...(filter && { filter }) }, seconds) },
+    step,
+  );
 }
 
 /** Pauses where that was asked for. False where the run shall end after `step`. */
