@@ -1,7 +1,8 @@
 /** Every key of a run's configuration: its type, range, default and meaning, in one table. Knows nothing of how a config is read. */
 import { ALGORITHM_KEYS, PRESET_MEANINGS, type AlgorithmConfig, type Preset } from './configAlgorithm.ts';
-import { amount, choice, count, flag, MILLION, path, REWARD, ROLLOUT } from './configSpecs.ts';
+import { amount, choice, count, flag, MILLION, path, ROLLOUT } from './configSpecs.ts';
 import type { AnyKey, KeyOf } from './configSpecs.ts';
+import { REWARD_KEYS, TOOL_KEYS, type RewardConfig, type ToolsConfig } from './configTools.ts';
 import type { Rule } from './types.ts';
 
 export type { Preset } from './configAlgorithm.ts';
@@ -57,22 +58,10 @@ export interface Config {
     maxResponseTokens: number;
     /** Model tokens of one turn; 0 for all that are left. */
     maxTurnTokens: number;
-    limitAction: 'append-end-trained' | 'append-end-masked';
+    limitAction: 'append-end-trained' | 'append-end-masked' | 'inject-limit-message';
   };
-  tools: {
-    /** Executed calls per trajectory. */
-    callLimit: number;
-    timeoutSeconds: number;
-    concurrency: number;
-    python: { enabled: boolean; sandbox: 'auto' | 'bubblewrap' | 'pyodide'; memoryMB: number };
-    /** `corpus` '' for no search tool. */
-    search: { corpus: string; results: number; resultCharacters: number };
-  };
-  reward: {
-    accuracy: 'auto' | 'f1' | 'exact' | 'number';
-    formatPenalty: number;
-    multiToolBonus: number;
-  };
+  tools: ToolsConfig;
+  reward: RewardConfig;
   algorithm: AlgorithmConfig;
   optimizer: {
     learningRate: number;
@@ -102,9 +91,15 @@ export interface Config {
   };
 }
 
-/** The dotted names of a config's values: `rollout.groupSize`. */
+/** The dotted names of a config's values: `rollout.groupSize`. A list, or a table of names that users choose, is one value. */
 type Leaf<T, P extends string = ''> = {
-  [K in keyof T & string]: T[K] extends object ? Leaf<T[K], `${P}${K}.`> : `${P}${K}`;
+  [K in keyof T & string]: T[K] extends object
+    ? T[K] extends readonly unknown[]
+      ? `${P}${K}`
+      : string extends keyof T[K]
+        ? `${P}${K}`
+        : Leaf<T[K], `${P}${K}.`>
+    : `${P}${K}`;
 }[keyof T & string];
 type ValueAt<T, K extends string> = K extends `${infer Head}.${infer Rest}`
   ? Head extends keyof T
@@ -239,56 +234,16 @@ export const KEYS: { readonly [K in ConfigKey]: KeyOf<ConfigValue<K>> } = {
   ),
   'rollout.limitAction': choice(
     'append-end-masked',
-    'What is appended to a trajectory that asks for a call beyond the limit.',
+    'What is appended to a trajectory that asks for a call beyond a limit.',
     {
       'append-end-masked': 'An end of sequence that is not trained; rule `paper`.',
       'append-end-trained': 'An end of sequence that is trained like the policy’s own; rule `upstream`.',
+      'inject-limit-message':
+        'A result that says that the tool may not be called again, and the trajectory goes on; both rules.',
     },
   ),
-  'tools.callLimit': count(
-    3,
-    0,
-    1000,
-    'Executed tool calls of one trajectory, those before its branch included.',
-  ),
-  'tools.timeoutSeconds': {
-    ...amount(30, 0, 86_400, 'Seconds after which a tool call is given up.'),
-    aboveMinimum: true,
-  },
-  'tools.concurrency': count(4, 1, 4096, 'Tool calls that run at the same time.'),
-  'tools.python.enabled': flag(true, 'Whether the policy may run Python.'),
-  'tools.python.sandbox': choice('auto', 'What confines the Python tool.', {
-    auto: 'bubblewrap where it works, else pyodide.',
-    bubblewrap: 'CPython in a Linux sandbox without network.',
-    pyodide: 'Python compiled to WebAssembly in a locked-down process; on every system.',
-  }),
-  'tools.python.memoryMB': count(512, 32, MILLION, 'Memory of one Python call, in MB.'),
-  'tools.search.corpus': path(
-    '',
-    'Documents that the search tool looks in, as JSONL; empty for no search tool.',
-  ),
-  'tools.search.results': count(3, 1, 100, 'Documents of one search result.'),
-  'tools.search.resultCharacters': count(
-    2000,
-    1,
-    MILLION,
-    'Characters of one search result; what is longer is cut.',
-  ),
-  'reward.accuracy': choice('auto', 'How an answer is compared with the references.', {
-    auto: '`number` for tasks of ability math or calculation, else `f1`.',
-    f1: 'Overlap of words, as the released code scores every task.',
-    exact: 'Equal after lower-casing and without articles and punctuation.',
-    number: 'Equal as numbers.',
-  }),
-  'reward.formatPenalty': {
-    ...amount(-1, -100, 0, 'Reward of a trajectory whose format is wrong.'),
-    section: REWARD,
-  },
-  'reward.multiToolBonus': {
-    ...amount(0.1, 0, 100, 'Added to a right answer whose trajectory used more than one tool.'),
-    symbol: 'r_M',
-    section: REWARD,
-  },
+  ...TOOL_KEYS,
+  ...REWARD_KEYS,
   ...ALGORITHM_KEYS,
   'optimizer.learningRate': { ...amount(1e-6, 0, 1, 'Learning rate of AdamW.'), aboveMinimum: true },
   'optimizer.beta1': amount(0.9, 0, 0.9999, 'Decay of AdamW’s mean gradient.'),

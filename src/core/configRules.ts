@@ -1,5 +1,6 @@
 /** What no two keys of a config may say together. Knows nothing of single values: those are in range when it is asked. */
 import { branches, type Config, type ConfigKey } from './configKeys.ts';
+import { TOOL_RULES } from './configToolRules.ts';
 
 /** A combination that cannot be run. The place to show is the first of the keys that the user wrote. */
 export interface Impossible {
@@ -8,7 +9,7 @@ export interface Impossible {
   fix: string;
 }
 
-type Rule = (config: Config, given: ReadonlyMap<ConfigKey, unknown>) => Impossible | undefined;
+export type Rule = (config: Config, given: ReadonlyMap<ConfigKey, unknown>) => Impossible | undefined;
 
 const RULES: readonly Rule[] = [
   ({ device }) =>
@@ -65,11 +66,11 @@ const RULES: readonly Rule[] = [
   },
   ({ rollout: { rule, limitAction } }) => {
     const allowed = rule === 'upstream' ? 'append-end-trained' : 'append-end-masked';
-    return limitAction !== allowed
+    return limitAction !== allowed && limitAction !== 'inject-limit-message'
       ? {
           keys: ['rollout.limitAction', 'rollout.rule', 'preset'],
           message: `Rule ${rule} ${rule === 'upstream' ? 'always' : 'never'} trains what is appended at the call limit, so limitAction cannot be ${limitAction}.`,
-          fix: `Remove rollout.limitAction: it is ${allowed} under this rule.`,
+          fix: `Remove rollout.limitAction, which is ${allowed} under this rule, or use "inject-limit-message".`,
         }
       : undefined;
   },
@@ -134,7 +135,7 @@ const RULES: readonly Rule[] = [
 
 /** All combinations of the config that cannot be run. `given` holds the keys that the user wrote. */
 export const impossible = (config: Config, given: ReadonlyMap<ConfigKey, unknown>): Impossible[] =>
-  RULES.flatMap(rule => rule(config, given) ?? []);
+  [...RULES, ...TOOL_RULES].flatMap(rule => rule(config, given) ?? []);
 
 function largestDivisor(of: number, atMost: number): number {
   for (let divisor = Math.min(of, atMost); divisor > 1; divisor--) if (of % divisor === 0) return divisor;

@@ -53,6 +53,15 @@ function leaf(key: ConfigKey): Schema {
 
 function shape(spec: AnyKey): Schema {
   switch (spec.kind) {
+    case 'words':
+      return { type: 'array', items: { type: 'string' } };
+    case 'counts':
+      return {
+        type: 'object',
+        additionalProperties: { type: 'integer', minimum: spec.minimum, maximum: spec.maximum },
+      };
+    case 'list':
+      return { type: 'array', items: itemShape(spec.items) };
     case 'boolean':
       return { type: 'boolean' };
     case 'choice':
@@ -75,6 +84,23 @@ function shape(spec: AnyKey): Schema {
   }
 }
 
+function itemShape(items: Readonly<Record<string, AnyKey>>): Schema {
+  const properties = Object.entries(items).map(([name, spec]): [string, Schema] => [
+    name,
+    { ...shape(spec), description: spec.description },
+  ]);
+  const required = Object.keys(items).filter(name => {
+    const spec = items[name]!;
+    return spec.kind === 'text' && spec.isRequired && spec.default === '';
+  });
+  return {
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(properties),
+    required,
+  };
+}
+
 /** The key's sentence, its place in the paper, and what the presets make of it. */
 function explain(key: ConfigKey, spec: AnyKey): string {
   const place = [spec.symbol && `symbol ${spec.symbol}`, spec.section && `section “${spec.section}”`].filter(
@@ -90,7 +116,8 @@ function presetsOf(key: ConfigKey): string {
   for (const [preset, values] of Object.entries(PRESETS)) {
     const value = values[key];
     if (value === undefined) continue;
-    named.set(String(value), [...(named.get(String(value)) ?? []), preset]);
+    const shown = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    named.set(shown, [...(named.get(shown) ?? []), preset]);
   }
   return Array.from(named, ([value, presets]) =>
     presets.length === 1 ? ` Preset ${presets[0]}: ${value}.` : ` Presets ${presets.join(', ')}: ${value}.`,

@@ -36,15 +36,40 @@ export interface TextKey extends Meaning {
   /** What the pattern asks for, after "must be". */
   patternMeaning?: string;
 }
+/** A list of texts. */
+export interface WordsKey extends Meaning {
+  kind: 'words';
+  default: readonly string[];
+}
+/** Whole numbers by names that the user chooses. */
+export interface CountsKey extends Meaning {
+  kind: 'counts';
+  default: Readonly<Record<string, number>>;
+  minimum: number;
+  maximum: number;
+}
+/** A list of objects that all have the same keys. */
+export interface ListKey<Items = Readonly<Record<string, PlainKey>>> extends Meaning {
+  kind: 'list';
+  default: readonly never[];
+  items: Items;
+}
 /** The kind of key that holds a value of the type. */
 export type KeyOf<V> = [V] extends [boolean]
   ? BooleanKey
   : [V] extends [number]
     ? NumberKey
-    : string extends V
-      ? TextKey
-      : ChoiceKey<V & string>;
-export type AnyKey = NumberKey | BooleanKey | ChoiceKey | TextKey;
+    : [V] extends [string]
+      ? TextOrChoice<V>
+      : [V] extends [readonly string[]]
+        ? WordsKey
+        : [V] extends [readonly (infer T)[]]
+          ? ListKey<{ readonly [K in keyof T & string]: KeyOf<T[K]> }>
+          : CountsKey;
+type TextOrChoice<V extends string> = string extends V ? TextKey : ChoiceKey<V>;
+/** Keys whose values have no parts that can be wrong by themselves. */
+export type PlainKey = NumberKey | BooleanKey | ChoiceKey | TextKey | WordsKey;
+export type AnyKey = PlainKey | CountsKey | ListKey;
 
 export const count = (value: number, minimum: number, maximum: number, description: string): NumberKey => ({
   kind: 'integer',

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import type { Node, ParseError } from 'jsonc-parser';
 import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } from 'jsonc-parser';
-import type { Config, ConfigKey, ConfigProblem } from '../core/config.ts';
+import type { Config, ConfigProblem } from '../core/config.ts';
 import { validate } from '../core/config.ts';
 import { KEYS } from '../core/configKeys.ts';
 import { FailureError } from '../core/types.ts';
@@ -93,11 +93,21 @@ function readText(file: string): string {
 
 /** Where a path is looked up is told by its key: outputs need not be there yet. */
 function missingFiles(config: Config, text: string): LocatedProblem[] {
-  const named: [ConfigKey, string][] = [
+  const named: [string, string][] = [
     ['policy.path', config.policy.path],
     ['data.train', config.data.train],
     ['data.heldOut', config.data.heldOut],
     ['tools.search.corpus', config.tools.search.corpus],
+    ['tools.search.cacheFile', config.tools.search.cacheFile],
+    ['reward.custom.module', config.reward.custom.module],
+    ['reward.custom.folder', config.reward.custom.folder],
+    ...config.tools.custom.flatMap(({ module, folder }, index): [string, string][] => [
+      [`tools.custom.${index}.module`, module],
+      [`tools.custom.${index}.folder`, folder],
+    ]),
+    ...(config.tools.cassette.mode === 'replay'
+      ? ([['tools.cassette.file', config.tools.cassette.file]] satisfies [string, string][])
+      : []),
   ];
   const root = parseTree(text.replace(/^\uFEFF/, ' '), [], { allowTrailingComma: true });
   return named.flatMap(([key, path]): LocatedProblem[] => {
@@ -131,13 +141,21 @@ function repeatedKeys(node: Node, path: readonly string[], text: string): Locate
 /** The place of the deepest part of the key that the text has: a missing key is shown at the group that lacks it. */
 function locate({ key, path, at, message, fix }: ConfigProblem, root: Node, text: string): LocatedProblem {
   for (let depth = path.length; depth > 0; depth--) {
-    const value = findNodeAtLocation(root, path.slice(0, depth));
-    const name = value?.parent?.children?.[0];
-    if (!value || !name) continue;
+    const value = nodeAt(root, path.slice(0, depth));
+    if (!value) continue;
+    const name = value.parent?.type === 'property' ? value.parent.children![0]! : value;
     const node = depth === path.length && at === 'value' ? value : name;
     return { ...place(text, node.offset, node.length), key, message, fix };
   }
   return { ...place(text, root.offset, 1), key, message, fix };
+}
+
+/** The value that the steps lead to; a step into a list is its index. */
+function nodeAt(root: Node, steps: readonly string[]): Node | undefined {
+  let node: Node | undefined = root;
+  for (const step of steps)
+    node = node && findNodeAtLocation(node, [node.type === 'array' ? Number(step) : step]);
+  return node;
 }
 
 function place(

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { validate } from '../core/config.ts';
-import { keyNames, keyOf } from '../core/configKeys.ts';
+import { keyNames, keyOf, type AnyKey } from '../core/configKeys.ts';
 import { FORMAT } from '../core/events.ts';
 import { FailureError } from '../core/types.ts';
 import { FILES } from './layout.ts';
@@ -18,7 +18,10 @@ export interface Manifest {
   created: string;
   /** As resolved, every key present; its paths are absolute in memory and relative to the run folder on disk. */
   config: Config;
-  /** SHA-256 by `train`, `heldOut`, `policy`, `corpus`; absent where the config names none. */
+  /**
+   * SHA-256 by `train`, `heldOut`, `policy`, `corpus`, `searchCache`, `reward`, and `tool:<tag>` for tools of the user's own;
+   * absent where the config names none.
+   */
   hashes: Record<string, string>;
   /** Of this program and what it computes with. */
   versions: Record<string, string>;
@@ -91,7 +94,7 @@ export function mapPaths(config: Config, change: (path: string) => string): Conf
   const copy = structuredClone(config);
   for (const key of keyNames) {
     const spec = keyOf(key);
-    if (spec.kind !== 'text' || !spec.isPath) continue;
+    if (!holdsPaths(spec)) continue;
     const steps = key.split('.');
     const last = steps.pop()!;
     // The table's keys are complete over Config, so every step but the last is an object and the last a text.
@@ -99,7 +102,23 @@ export function mapPaths(config: Config, change: (path: string) => string): Conf
       (at, step) => at[step] as Record<string, unknown>,
       copy as unknown as Record<string, unknown>,
     );
-    if (holder[last] !== '') holder[last] = change(holder[last] as string);
+    if (spec.kind === 'list') changeItems(holder[last] as Record<string, string>[], spec, change);
+    else if (holder[last] !== '') holder[last] = change(holder[last] as string);
   }
   return copy;
+}
+
+const holdsPaths = (spec: AnyKey): boolean =>
+  spec.kind === 'list'
+    ? Object.values(spec.items).some(holdsPaths)
+    : spec.kind === 'text' && spec.isPath === true;
+
+function changeItems(
+  items: Record<string, string>[],
+  spec: Extract<AnyKey, { kind: 'list' }>,
+  change: (path: string) => string,
+): void {
+  for (const item of items)
+    for (const [name, itemSpec] of Object.entries(spec.items))
+      if (holdsPaths(itemSpec) && item[name] !== '') item[name] = change(item[name]!);
 }

@@ -23,7 +23,9 @@ function refused(value: object): ConfigProblem[] {
 /** Dotted names of all values of an object. */
 const leaves = (value: object, prefix = ''): string[] =>
   Object.entries(value).flatMap(([name, child]: [string, unknown]) =>
-    typeof child === 'object' && child !== null ? leaves(child, `${prefix}${name}.`) : [`${prefix}${name}`],
+    typeof child === 'object' && child !== null && !Object.hasOwn(KEYS, `${prefix}${name}`)
+      ? leaves(child, `${prefix}${name}.`)
+      : [`${prefix}${name}`],
   );
 
 describe('config', () => {

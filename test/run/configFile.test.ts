@@ -1,7 +1,7 @@
 /** A config file's problems are shown at their line. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'mocha';
 import type { LocatedProblem } from '../../src/run/configFile.ts';
 import { checkConfigText, formatProblem, loadConfig, readConfigFile } from '../../src/run/configFile.ts';
@@ -75,6 +75,31 @@ describe('configFile', () => {
         ['data.train', 1, 1],
       ],
     );
+  });
+
+  it('shows what is wrong with an item of a list', () => {
+    const tools = '[{ "tag": "a", "module": "a.mjs" }, { "tag": "B", "modul": "b.mjs" }, 3]';
+    const problems = problemsOf(`${HEAD}  "tools": { "custom": ${tools} } }`);
+    assert.deepEqual(
+      problems.map(({ key, column, length }) => [key, column, length]),
+      [
+        ['tools.custom.1.modul', 74, 7],
+        ['tools.custom.1.tag', 69, 3],
+        ['tools.custom.2', 94, 1],
+      ],
+    );
+  });
+
+  it('takes the paths of tools and rewards from where the file is', () => {
+    const own =
+      '"tools": { "custom": [{ "tag": "a", "module": "tools/a.mjs" }] }, "reward": { "custom": { "command": ["x"] } }';
+    const checked = checkConfigText(`${HEAD}  ${own} }`, FILE);
+    assert.ok('config' in checked);
+    const folder = dirname(FILE);
+    const [tool] = checked.config.tools.custom;
+    assert.deepEqual([tool?.module, tool?.folder], [join(folder, 'tools/a.mjs'), folder]);
+    assert.equal(checked.config.reward.custom.folder, folder);
+    assert.equal(checked.config.reward.custom.module, '');
   });
 
   it('shows where a text stops to be JSON', () => {

@@ -24,6 +24,7 @@ async function newRun(project: string, name = 'test') {
   writeFileSync(join(project, 'policy', 'config.json'), '{}');
   writeFileSync(join(project, 'train.jsonl'), '{}\n');
   const config = { ...defaults(), name, steps: 3, runs: join(project, 'runs') };
+  config.reward.custom.folder = project;
   config.policy = { path: join(project, 'policy') };
   config.data = { ...config.data, train: join(project, 'train.jsonl') };
   const file = join(project, 'test.branchpoint.json');

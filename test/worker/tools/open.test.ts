@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'mocha';
-import type { Config } from '../../../src/core/config.ts';
+import { defaults, type Config } from '../../../src/core/config.ts';
 import { FailureError } from '../../../src/core/types.ts';
 import { openTools } from '../../../src/worker/tools/open.ts';
 
@@ -15,11 +15,11 @@ describe('opening tools', () => {
   type Python = Config['tools']['python'];
   const config = (corpus: string, python: Partial<Python>): { tools: Config['tools'] } => ({
     tools: {
-      callLimit: 3,
+      ...defaults().tools,
       timeoutSeconds: 5,
       concurrency: 2,
       python: { enabled: true, sandbox: 'auto', memoryMB: 256, ...python },
-      search: { corpus, results: 2, resultCharacters: 100 },
+      search: { ...defaults().tools.search, corpus, results: 2, resultCharacters: 100 },
     },
   });
   const withoutPrograms = async <T>(action: () => Promise<T>): Promise<T> => {

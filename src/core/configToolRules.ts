@@ -1,0 +1,78 @@
+/** What no two keys of tools and rewards may say together. Knows nothing of files or of how a tool is opened. */
+import type { Config } from './configKeys.ts';
+import type { Rule } from './configRules.ts';
+import type { OwnProgram } from './configTools.ts';
+
+/** Tags that the text protocol itself uses. */
+const RESERVED: readonly string[] = ['think', 'answer', 'result'];
+
+/** Tags of the tools that a config has. */
+export function toolTags({ tools }: Pick<Config, 'tools'>): string[] {
+  const { corpus, url, cacheFile } = tools.search;
+  return [
+    ...(corpus !== '' || url !== '' || cacheFile !== '' ? ['search'] : []),
+    ...(tools.python.enabled ? ['python'] : []),
+    ...tools.custom.map(({ tag }) => tag),
+  ];
+}
+
+export const TOOL_RULES: readonly Rule[] = [
+  ({ tools: { search } }) =>
+    search.corpus !== '' && search.url !== ''
+      ? {
+          keys: ['tools.search.url', 'tools.search.corpus'],
+          message: 'A search tool looks in documents (corpus) or asks a retriever (url), not both.',
+          fix: 'Remove one of tools.search.corpus and tools.search.url.',
+        }
+      : undefined,
+  ({ tools: { cassette } }) =>
+    cassette.mode !== 'off' && cassette.file === ''
+      ? {
+          keys: ['tools.cassette.mode', 'tools.cassette.file'],
+          message: `Mode ${cassette.mode} needs a recording, and tools.cassette.file is empty.`,
+          fix: 'Name a file in tools.cassette.file, or set tools.cassette.mode to "off".',
+        }
+      : undefined,
+  config => {
+    const tags = toolTags(config);
+    const stray = Object.keys(config.tools.limits).find(tag => !tags.includes(tag));
+    return stray === undefined
+      ? undefined
+      : {
+          keys: ['tools.limits'],
+          message: `A limit is given for ${stray}, but the tools are: ${tags.join(', ') || 'none'}.`,
+          fix: `Remove ${stray} from tools.limits, or open the tool.`,
+        };
+  },
+  config => {
+    const { custom } = config.tools;
+    const tags = [...RESERVED, ...toolTags(config)];
+    const taken = tags.find((tag, index) => tags.indexOf(tag) < index);
+    if (taken !== undefined)
+      return {
+        keys: ['tools.custom'],
+        message: `The tag ${taken} is taken.`,
+        fix: `Give the tool another tag than ${tags.filter(tag => tag !== taken || RESERVED.includes(tag)).join(', ')}.`,
+      };
+    const wrong = custom.find(tool => programsIn(tool) !== 1);
+    return wrong && ambiguous('tools.custom', `Tool ${wrong.tag}`, wrong);
+  },
+  ({ reward: { custom } }) =>
+    programsIn(custom) > 1 ? ambiguous('reward.custom.command', 'reward.custom', custom) : undefined,
+];
+
+const programsIn = ({ module, command }: OwnProgram): number =>
+  (module === '' ? 0 : 1) + (command.length > 0 ? 1 : 0);
+
+function ambiguous(
+  key: 'tools.custom' | 'reward.custom.command',
+  what: string,
+  program: OwnProgram,
+): ReturnType<Rule> {
+  const has = programsIn(program) === 0 ? 'neither a module nor a command' : 'both a module and a command';
+  return {
+    keys: [key, 'reward.custom.module'],
+    message: `${what} has ${has}.`,
+    fix: 'Give it one of "module" (an ES module) and "command" (program and arguments).',
+  };
+}
