@@ -119,7 +119,8 @@ export function creditSettings({ algorithm, rollout }: Config): CreditSettings {
   return { credit, baseline, scale, stepWeight, stepDiscount, trainForced: trainsForced(rollout) };
 }
 
-function objectiveSettings({ algorithm }: Config): ObjectiveSettings {
+/** How a config clips, regularises and compares probabilities. */
+export function objectiveSettings({ algorithm }: Config): ObjectiveSettings {
   const { ratio, clip, clipLow, clipHigh, dualClip, klWeight, entropyBonus } = algorithm;
   return {
     kind: 'policy',
