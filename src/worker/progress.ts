@@ -34,7 +34,7 @@ export function makeProgress(screen: Screen, status: () => WorkerStatus): Progre
     screen.write(`${line}\n`);
   };
   const redraw = (): void => {
-    const line = liveLine(status(), counts, seconds).slice(0, (screen.columns ?? 80) - 1);
+    const line = liveLine(status(), counts, seconds).slice(0, (screen.columns || 80) - 1);
     if (line === shown) return;
     screen.write(`\r\u001b[K${line}`);
     shown = line;

@@ -69,7 +69,7 @@ export async function trained(preset: Preset, change?: (config: Config) => void)
     tokenizer: tinyTokenizer,
     tools: sumsTools(),
     evaluations: { start: () => undefined, settled: () => Promise.resolve() },
-    control: makeControl('loop', config.steps),
+    control: makeControl('loop', { steps: config.steps, groupSize: config.rollout.groupSize }),
     tell(fact: Fact, step: number) {
       events.push({ seq: events.length, at: '2026-01-01T00:00:00.000Z', step, ...fact });
     },

@@ -241,6 +241,50 @@ describe('branchpoint', () => {
     );
   });
 
+  it('fine-tunes on demonstrations, and goes on where it ended', async () => {
+    const rows = Array.from({ length: 12 }, (_, i) => ({
+      messages: [
+        { role: 'user', content: `What is ${i} + 1?` },
+        { role: 'assistant', content: `<think>So.</think><answer>\\boxed{${i + 1}}</answer>` },
+      ],
+    }));
+    const demonstrations = join(parent, 'demonstrations.jsonl');
+    writeFileSync(demonstrations, rows.map(row => JSON.stringify(row)).join('\n'));
+    const out = join(parent, 'tuned');
+    const wide = {
+      maxPromptTokens: 64,
+      maxResponseTokens: 64,
+      tasksPerStep: 2,
+      groupSize: 4,
+      initialRollouts: 2,
+    };
+    const folder = join(parent, 'sft');
+    mkdirSync(folder);
+    const file = writeConfig(folder, { rollout: wide, policy: { path: '../model' } });
+    const sft = (tokens: number) =>
+      run(
+        'sft',
+        file,
+        demonstrations,
+        '--out',
+        out,
+        '--tokens',
+        String(tokens),
+        '--rows',
+        '4',
+        '--rate',
+        '0.005',
+      );
+    const lossOf = (text: string): number => Number(/loss (\d+\.\d+)/.exec(text)![1]);
+    const first = await sft(6000);
+    assert.equal(first.code, 0, first.err);
+    const second = await sft(12_000);
+    assert.ok(lossOf(second.out) < 0.7 * lossOf(first.out), `${first.out}${second.out}`);
+    const { updates } = JSON.parse(readFileSync(join(out, 'sft.json'), 'utf8')) as { updates: number };
+    assert.match(second.out, new RegExp(`finished after ${updates} updates`));
+    assert.ok(existsSync(join(out, 'tokenizer.json')));
+  });
+
   it('shows a tree with decisions, rewards and advantages of both kinds', async () => {
     const { folder } = await makeTinyRun(join(parent, 'shown'));
     const { out } = await run('show', folder, '--step', '3');

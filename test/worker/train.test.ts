@@ -4,6 +4,7 @@ import { defaults, type Config } from '../../src/core/config.ts';
 import type { Event, Fact } from '../../src/core/events.ts';
 import { fold } from '../../src/core/fold.ts';
 import type { Grown } from '../../src/core/tree.ts';
+import { stepSettings } from '../../src/worker/learn.ts';
 import type { Policy } from '../../src/worker/policy/policy.ts';
 import { makeControl } from '../../src/worker/status.ts';
 import { train, type Training } from '../../src/worker/train.ts';
@@ -142,6 +143,33 @@ describe('train', () => {
     settings.algorithm.updatesPerStep = 2;
     await train(loop(settings, twice).run, 0);
     assert.deepEqual(twice.asked.filter(isLearning), ['score', 'accumulate', 'step', 'accumulate', 'step']);
+  });
+
+  it('asks the reference for its log-probabilities of every batch where a KL weight is set', async () => {
+    const [policy, reference] = [scriptedPolicy(sumsScript), scriptedPolicy(sumsScript)];
+    const { run } = loop(
+      config(settings => Object.assign(settings.algorithm, { klWeight: 0.1, updatesPerStep: 2 })),
+      policy,
+    );
+    const handed: (Float32Array | undefined)[] = [];
+    const { accumulate } = policy;
+    policy.accumulate = (batch, objective) => {
+      handed.push(...batch.trees.map(tree => tree.referenceLogProbs));
+      return accumulate(batch, objective);
+    };
+    await train({ ...run, reference }, 0);
+    assert.deepEqual(reference.asked.filter(isLearning), Array<string>(3 * 2).fill('score'));
+    assert.ok(handed.length > 0 && handed.every(column => column !== undefined));
+  });
+
+  it('raises the learning rate over the warm-up', () => {
+    const settings = config(({ optimizer }) =>
+      Object.assign(optimizer, { learningRate: 0.1, warmupSteps: 4 }),
+    );
+    assert.deepEqual(
+      [1, 2, 4, 9].map(step => stepSettings(settings, step).learningRate),
+      [0.025, 0.05, 0.1, 0.1],
+    );
   });
 
   it('skips an update whose gradient is not finite and warns', async () => {
