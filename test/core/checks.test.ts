@@ -1,0 +1,407 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import {
+  CHECKS,
+  checkIds,
+  checkSettings,
+  checkTree,
+  type Checked,
+  type CheckId,
+} from '../../src/core/checks.ts';
+import { below, streamKey } from '../../src/core/random.ts';
+import type { TokenColumns, Tree } from '../../src/core/types.ts';
+import { randomTree } from '../fakes/randomTree.ts';
+
+type Subject = Checked & { columns: TokenColumns };
+
+/** A judged and credited tree as the loop leaves it, with what it is held against. */
+async function grown(seed: number): Promise<Subject> {
+  const { tree, columns, config } = await randomTree(seed);
+  // The fake credits trained end-of-sequences by the seed and not by the config.
+  return { tree, columns, settings: { ...checkSettings(config), trainForced: seed % 2 === 0 } };
+}
+
+const SEEDS = Array.from({ length: 150 }, (_, seed) => seed);
+
+/** One way to break a tree. Returns false where this tree has no place for it. */
+interface Mutation {
+  name: string;
+  found: CheckId;
+  /** `pick(n)` chooses one of n. */
+  spoil(subject: Subject, pick: (n: number) => number): boolean;
+}
+
+/** Indexes of what fits, one of them chosen and handed on; false where there is none. */
+function at<T>(
+  items: readonly T[],
+  fits: (item: T, index: number) => boolean,
+  pick: (n: number) => number,
+  spoil: (item: T, index: number) => void,
+): boolean {
+  const places = items.flatMap((item, index) => (fits(item, index) ? [index] : []));
+  if (places.length === 0) return false;
+  const index = places[pick(places.length)]!;
+  spoil(items[index]!, index);
+  return true;
+}
+
+const hasChild = (tree: Tree, segment: number): boolean =>
+  tree.segments.some(({ parent }) => parent === segment);
+
+const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'a parent behind its child',
+    found: 'parents',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.segments,
+        (_, i) => i > 0,
+        pick,
+        (segment, i) => (segment.parent = i),
+      ),
+  },
+  {
+    name: 'a second prompt',
+    found: 'parents',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.segments,
+        (_, i) => i > 0,
+        pick,
+        segment => (segment.kind = 'prompt'),
+      ),
+  },
+  {
+    name: 'a hole between segments',
+    found: 'tokens',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.segments,
+        (_, i) => i > 0,
+        pick,
+        segment => segment.start++,
+      ),
+  },
+  {
+    name: 'a token too many in the columns',
+    found: 'tokens',
+    spoil: ({ columns }) => ((columns.ids = Int32Array.from([...columns.ids, 1])), true),
+  },
+  {
+    name: 'a turn that forks',
+    found: 'siblings',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.segments,
+        ({ kind, stop }) => kind === 'model' && stop !== 'answer',
+        pick,
+        (_, parent) =>
+          ['a', 'b'].forEach(text => tree.segments.push({ ...tree.segments.at(-1)!, parent, text })),
+      ),
+  },
+  {
+    name: 'a segment on no path',
+    found: 'siblings',
+    spoil: ({ tree }) => {
+      const end = tree.segments.at(-1)!;
+      tree.segments.push({
+        ...end,
+        parent: 0,
+        start: end.start + end.count,
+        count: 0,
+        turn: 0,
+        kind: 'model',
+        stop: 'answer',
+      });
+      return true;
+    },
+  },
+  {
+    name: 'a branch that left elsewhere',
+    found: 'siblings',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.paths,
+        ({ from }) => !!from,
+        pick,
+        path => (path.from = { ...path.from!, segment: 0 }),
+      ),
+  },
+  {
+    name: 'a turn counted wrongly',
+    found: 'turns',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.segments,
+        () => true,
+        pick,
+        segment => segment.turn++,
+      ),
+  },
+  {
+    name: 'a path that ended otherwise than its leaf',
+    found: 'stops',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.paths,
+        ({ stop }) => stop === 'answer',
+        pick,
+        path => (path.stop = 'length'),
+      ),
+  },
+  {
+    name: 'an answer that goes on',
+    found: 'stops',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.segments,
+        (_, i) => tree.segments[i]!.stop === 'call' && hasChild(tree, i),
+        pick,
+        segment => (segment.stop = 'answer'),
+      ),
+  },
+  {
+    name: 'a result without its call',
+    found: 'stops',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.segments,
+        ({ kind }) => kind === 'tool',
+        pick,
+        segment => delete segment.call,
+      ),
+  },
+  {
+    name: 'a response beyond the limit',
+    found: 'lengths',
+    spoil: subject => {
+      const longest = Math.max(...subject.tree.segments.slice(1).map(({ count }) => count));
+      subject.settings = { ...subject.settings, maxResponseTokens: longest - 1 };
+      return true;
+    },
+  },
+  {
+    name: 'a turn beyond the limit',
+    found: 'lengths',
+    spoil: subject => ((subject.settings = { ...subject.settings, maxTurnTokens: 1 }), true),
+  },
+  {
+    name: 'a call counted twice',
+    found: 'calls',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.paths,
+        () => true,
+        pick,
+        path => path.calls++,
+      ),
+  },
+  {
+    name: 'a call beyond a tool’s own limit',
+    found: 'calls',
+    spoil: subject => {
+      subject.settings = { ...subject.settings, limits: { search: 0 } };
+      return subject.tree.segments.some(({ call }) => call?.tool === 'search');
+    },
+  },
+  {
+    name: 'a trajectory too many',
+    found: 'budget',
+    spoil: ({ tree }) => ((tree.total = tree.paths.length - 1), true),
+  },
+  {
+    name: 'a start from the prompt that was not planned',
+    found: 'budget',
+    spoil: ({ tree }) => ((tree.initial += 1), true),
+  },
+  {
+    name: 'a probability off by a thousandth',
+    found: 'decisions',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.decisions,
+        () => true,
+        pick,
+        decision => (decision.probability += 1e-3),
+      ),
+  },
+  {
+    name: 'ΔH with the wrong sign',
+    found: 'decisions',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.decisions,
+        ({ entropyDelta }) => Math.abs(entropyDelta) > 1e-3,
+        pick,
+        decision => (decision.entropyDelta *= -1),
+      ),
+  },
+  {
+    name: 'a refusal that the draw did not give',
+    found: 'decisions',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.decisions,
+        ({ outcome }) => outcome === 'branch',
+        pick,
+        decision => {
+          decision.outcome = 'refuse';
+          delete decision.child;
+        },
+      ),
+  },
+  {
+    name: 'a decision with another path’s child',
+    found: 'decisions',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.decisions,
+        ({ child }) => child !== undefined,
+        pick,
+        decision => (decision.child = 0),
+      ),
+  },
+  {
+    name: 'credit for a tool’s words',
+    found: 'masks',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.segments,
+        ({ kind }) => kind === 'tool' || kind === 'prompt',
+        pick,
+        (_, i) => ((tree.credit!.hard as (number | null)[])[i] = 0),
+      ),
+  },
+  {
+    name: 'a drawn token without its log-probability',
+    found: 'masks',
+    spoil: ({ tree, columns }, pick) =>
+      at(
+        tree.segments,
+        ({ kind, count }) => kind === 'model' && count > 0,
+        pick,
+        ({ start, count }) => (columns.samplerLogProbs[start + pick(count)] = NaN),
+      ),
+  },
+  {
+    name: 'a log-probability for a prompt’s token',
+    found: 'masks',
+    spoil: ({ columns }) => ((columns.samplerLogProbs[0] = -1), true),
+  },
+  {
+    name: 'a reward beyond its parts',
+    found: 'rewards',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.paths,
+        () => true,
+        pick,
+        path => (path.reward = { ...path.reward!, total: path.reward!.total + 0.1 }),
+      ),
+  },
+  {
+    name: 'a trajectory that was not judged',
+    found: 'rewards',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.paths,
+        () => true,
+        pick,
+        path => delete path.reward,
+      ),
+  },
+  {
+    name: 'advantages that do not add to 0',
+    found: 'advantages',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.paths,
+        () => tree.paths.length > 1,
+        pick,
+        (_, i) => ((tree.credit!.soft as number[])[i]! += 0.01),
+      ),
+  },
+  {
+    name: 'hard credit off its mean',
+    found: 'advantages',
+    spoil: ({ tree }, pick) =>
+      at(
+        tree.credit!.hard,
+        credit => credit !== null,
+        pick,
+        (_, i) => ((tree.credit!.hard as number[])[i]! += 0.01),
+      ),
+  },
+  {
+    name: 'an advantage that is no number',
+    found: 'finite',
+    spoil: ({ tree }) => (((tree.credit!.soft as number[])[0] = NaN), true),
+  },
+  {
+    name: 'a probability above 1',
+    found: 'finite',
+    spoil: ({ tree, columns }, pick) =>
+      at(
+        tree.segments,
+        ({ kind, count }) => kind === 'model' && count > 0,
+        pick,
+        ({ start }) => (columns.samplerLogProbs[start] = 0.5),
+      ),
+  },
+  {
+    name: 'an endless trainer log-probability',
+    found: 'finite',
+    spoil: ({ columns }) => ((columns.trainerLogProbs[1] = -Infinity), true),
+  },
+];
+
+describe('checks of trees', () => {
+  it('find nothing in 150 random trees of both rules, and see all of them', async () => {
+    let paths = 0;
+    let decisions = 0;
+    for (const seed of SEEDS) {
+      const subject = await grown(seed);
+      assert.deepEqual(checkTree(subject), [], `seed ${seed}`);
+      paths += subject.tree.paths.length;
+      decisions += subject.tree.decisions.length;
+    }
+    assert.ok(paths > 500 && decisions > 100, `${paths} paths, ${decisions} decisions`);
+  });
+
+  for (const { name, found, spoil } of MUTATIONS)
+    it(`find ${name} (${found})`, async () => {
+      let spoilt = 0;
+      for (const seed of SEEDS) {
+        const subject = await grown(seed);
+        const key = streamKey(seed, name);
+        let drawn = 0;
+        if (!spoil(subject, n => below(key, drawn++, n))) continue;
+        spoilt++;
+        const findings = checkTree(subject);
+        assert.ok(
+          findings.some(
+            ({ id, message, tree }) => id === found && message !== '' && tree === subject.tree.id,
+          ),
+          `seed ${seed}: ${findings.map(({ id, message }) => `${id}: ${message}`).join('; ') || 'nothing'}`,
+        );
+      }
+      assert.ok(spoilt >= 5, `only ${spoilt} trees could be spoilt`);
+    });
+
+  it('have a claim each, and a mutation that each finds', () => {
+    assert.deepEqual(
+      checkIds.filter(id => !MUTATIONS.some(({ found }) => found === id)),
+      [],
+    );
+    for (const { claim } of Object.values(CHECKS)) assert.match(claim, /^[A-Z].*\.$/);
+  });
+
+  it('name the token of a broken number', async () => {
+    const subject = await grown(3);
+    const model = subject.tree.segments.find(({ kind }) => kind === 'model')!;
+    subject.columns.entropies[model.start] = Infinity;
+    const [finding] = checkTree(subject);
+    assert.equal(finding!.token, model.start);
+    assert.equal(finding!.message, `Token ${model.start} has the entropy Infinity.`);
+  });
+});
