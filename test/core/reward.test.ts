@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { judge, type RewardSettings } from '../../src/core/reward.ts';
+import { judge, overlongLoss, type RewardSettings } from '../../src/core/reward.ts';
 import { resultText } from '../../src/core/tags.ts';
+import { responseTokens } from '../../src/core/tree.ts';
 import type { Reward, Rule, Segment, StopReason, ToolOutcome, Tree } from '../../src/core/types.ts';
 import { goldenRows } from '../golden/read.ts';
 
@@ -119,6 +120,20 @@ describe('reward', () => {
       paper([THINK, ...CALL, ...python('ok'), { model: '<answer>\\boxed{Rome}</answer>' }]).total,
       0,
     );
+  });
+
+  it('takes up to the penalty from the last tokens before the limit (DAPO’s soft penalty)', () => {
+    const overlong = { limit: 100, tokens: 20, penalty: 0.5 };
+    const losses = [0, 80, 81, 90, 100, 120].map(length => overlongLoss(length, overlong));
+    [0, 0, 0.025, 0.25, 0.5, 0.5].forEach((expected, i) => near(losses[i]!, expected));
+    assert.equal(overlongLoss(100, { ...overlong, tokens: 0 }), 0);
+    const row = goldenRows<Row>('reward').find(({ id }) => id === 'R3')!;
+    const tree = treeOf('paper', row.response, row.references);
+    const limit = responseTokens(tree, 0);
+    const reward = judge(tree, 0, { ...SETTINGS, overlong: { limit, tokens: 4, penalty: 1 } });
+    near(reward.total, 0.1);
+    assert.deepEqual(reward.parts, { format: 0, accuracy: 1, tools: 0.1, length: -1 });
+    assert.equal(reward.correct, true);
   });
 
   it('finds calls without a result a bad format, each with its own reason', () => {

@@ -43,9 +43,33 @@ describe('summary', () => {
     assert.deepEqual([summary.loss, summary.gradientNorm, summary.skippedUpdates], [-0.1, undefined, 0]);
   });
 
+  it('counts what probes cost, and says what the filter did', () => {
+    const one = attributionTree();
+    const call = { tool: 'search', outcome: 'ok', latencyMs: 10, shared: false } as const;
+    const measured = { form: 'upstream', rootEntropy: 1, turnEntropy: 1, share: 2 } as const;
+    one.tree.probe = {
+      ...measured,
+      tokens: 30,
+      calls: [call, { ...call, tool: 'python', outcome: 'error' }],
+    };
+    const filter = { rounds: 1, kept: 1, dropped: 1 };
+    const summary = summarize([one, attributionTree()], { ...LEARNED, filter }, SECONDS);
+    assert.deepEqual(summary.probes, { made: 1, calls: 2, tokens: 30 });
+    assert.deepEqual(summary.toolCalls, {
+      total: 2,
+      byTool: { search: 1, python: 1 },
+      errors: 1,
+      latencyP50Ms: 10,
+      latencyP95Ms: 10,
+    });
+    assert.equal(summary.tokens.sampled, 40 + 30);
+    assert.equal(summary.tokens.unique, 48);
+    assert.deepEqual(summary.filter, filter);
+  });
+
   it('says nothing of what was not measured', () => {
     const summary = summarize([attributionTree()], { skippedUpdates: 1, trainedTokens: 0 }, SECONDS);
-    for (const key of ['mismatch', 'loss', 'kl', 'gradientNorm', 'clipFraction'])
+    for (const key of ['mismatch', 'loss', 'kl', 'gradientNorm', 'clipFraction', 'filter', 'probes'])
       assert.equal(key in summary, false);
     assert.deepEqual(Object.keys(summary.toolCalls), ['total', 'byTool', 'errors']);
   });

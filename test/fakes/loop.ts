@@ -7,7 +7,7 @@ import type { ObjectiveSettings } from '../../src/core/objective.ts';
 import type { Grown } from '../../src/core/tree.ts';
 import { makeControl } from '../../src/worker/status.ts';
 import { train, type Training } from '../../src/worker/train.ts';
-import { scriptedPolicy, type ScriptedPolicy } from './scriptedPolicy.ts';
+import { scriptedPolicy, type Script, type ScriptedPolicy } from './scriptedPolicy.ts';
 import { sums, sumsScript, sumsTools, tinyTokenizer } from './tinyWorld.ts';
 
 /** What was handed to `accumulate`. */
@@ -26,8 +26,8 @@ export interface Trained {
 const handed = new WeakMap<ScriptedPolicy, Handed[]>();
 export const batchesOf = (policy: ScriptedPolicy): readonly Handed[] => handed.get(policy) ?? [];
 
-function listening(): ScriptedPolicy {
-  const policy = scriptedPolicy(sumsScript);
+function listening(script: Script): ScriptedPolicy {
+  const policy = scriptedPolicy(script);
   const { accumulate } = policy;
   const list: Handed[] = [];
   handed.set(policy, list);
@@ -57,11 +57,15 @@ export function smallConfig(preset: Preset, change: (config: Config) => void = (
 }
 
 /** Three steps of a preset. */
-export async function trained(preset: Preset, change?: (config: Config) => void): Promise<Trained> {
+export async function trained(
+  preset: Preset,
+  change?: (config: Config) => void,
+  script: Script = sumsScript,
+): Promise<Trained> {
   const config = smallConfig(preset, change);
   const events: Event[] = [];
   const written: Grown[] = [];
-  const policy = listening();
+  const policy = listening(script);
   const run: Training = {
     config,
     policy,
