@@ -78,15 +78,15 @@ export function lineChart(title: string, series: readonly Series[], picked: (x: 
     root,
     retheme,
     add(x, values) {
-      values.forEach(
-        (value, i) => value !== undefined && Number.isFinite(value) && points[i]!.push({ x, y: value }),
+      values.forEach((value, i) =>
+        points[i]!.push({ x, y: value !== undefined && Number.isFinite(value) ? value : NaN }),
       );
     },
     clear() {
       for (const list of points) list.length = 0;
     },
     paint() {
-      empty.hidden = points.some(list => list.length > 0);
+      empty.hidden = points.some(list => list.some(isMeasured));
       canvas.setAttribute('aria-label', describe(title, series, points));
       chart.update('none');
     },
@@ -169,10 +169,12 @@ function dress(chart: Chart<'line', Point[]>, series: readonly Series[]): void {
   });
 }
 
+const isMeasured = ({ y }: Point): boolean => !Number.isNaN(y);
+
 /** What a screen reader says instead of the picture. */
 function describe(title: string, series: readonly Series[], points: readonly Point[][]): string {
   const parts = series.flatMap((one, i) => {
-    const list = points[i]!;
+    const list = points[i]!.filter(isMeasured);
     const last = list.at(-1);
     if (!last || one.kind?.startsWith('band')) return [];
     return [`${one.label} ${number(list[0]!.y)} at step ${list[0]!.x}, ${number(last.y)} at step ${last.x}`];

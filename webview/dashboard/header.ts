@@ -9,36 +9,63 @@ type Command = Parameters<HostVerbs['runCommand']>[0];
 /** Steps that the pace is averaged over. */
 const PACE_STEPS = 10;
 
-const BUTTONS: readonly { command: Command; label: string; shown(state: RunState): boolean }[] = [
-  { command: 'pause', label: 'Pause', shown: ({ status }) => status === 'running' },
-  {
-    command: 'resume',
-    label: 'Resume',
-    shown: ({ status }) => status === 'paused' || status === 'stopped' || status === 'failed',
-  },
-  { command: 'stop', label: 'Stop', shown: ({ status }) => status === 'running' || status === 'paused' },
-  { command: 'evaluate', label: 'Evaluate', shown: ({ checkpoints }) => checkpoints.length > 0 },
-  { command: 'openConfig', label: 'Config', shown: () => true },
-];
+/** What is known of a run beside its facts. */
+export interface About {
+  /** The run folder's name. */
+  name: string;
+  /** Whether a worker owns it. */
+  isLive: boolean;
+}
+
+type Status = RunState['status'] | 'interrupted';
+/** What can be asked of a run, by its status. */
+const ASKS: Record<Status, readonly Command[]> = {
+  starting: ['stop'],
+  running: ['pause', 'stop'],
+  paused: ['resume', 'stop'],
+  finished: [],
+  stopped: ['resume'],
+  failed: ['resume'],
+  interrupted: ['resume'],
+};
+
+const LABELS: Record<Command, string> = {
+  pause: 'Pause',
+  resume: 'Resume',
+  stop: 'Stop',
+  evaluate: 'Evaluate',
+  openConfig: 'Config',
+};
+const BUTTONS = Object.keys(LABELS) as Command[];
+
+/** A run whose worker is gone without having told the end was interrupted. */
+const statusOf = ({ status }: RunState, { isLive }: About): Status =>
+  !isLive && ASKS[status].includes('stop') ? 'interrupted' : status;
+
+function isShown(command: Command, state: RunState, about: About): boolean {
+  if (command === 'openConfig') return true;
+  if (command === 'evaluate') return state.checkpoints.length > 0;
+  return ASKS[statusOf(state, about)].includes(command);
+}
 
 export function header(run: (command: Command) => void): {
   root: HTMLElement;
-  update(state: RunState): void;
+  update(state: RunState, about: About): void;
 } {
   const title = element('h1');
   const line = element('p', { class: 'quiet', role: 'status', 'aria-live': 'polite' });
   const origin = element('p', { class: 'quiet' });
   const warning = element('p', { class: 'warning', hidden: true });
-  const buttons = BUTTONS.map(({ command, label }) =>
+  const buttons = BUTTONS.map(command =>
     element(
       'vscode-button',
       {
-        appearance: command === 'stop' ? 'primary' : 'secondary',
+        appearance: 'secondary',
         hidden: true,
         onclick: () => run(command),
         'data-command': command,
       },
-      label,
+      LABELS[command],
     ),
   );
   const root = element(
@@ -54,11 +81,11 @@ export function header(run: (command: Command) => void): {
     origin,
     warning,
   );
-  const update = (state: RunState): void => {
-    title.textContent = state.run?.run ?? 'Run';
-    line.textContent = pace(state);
+  const update = (state: RunState, about: About): void => {
+    title.textContent = about.name;
+    line.textContent = pace(state, statusOf(state, about));
     origin.textContent = provenance(state);
-    BUTTONS.forEach(({ shown }, i) => (buttons[i]!.hidden = !shown(state)));
+    BUTTONS.forEach((command, i) => (buttons[i]!.hidden = !isShown(command, state, about)));
     const failure = state.failure ?? state.warnings.at(-1)?.failure;
     warning.hidden = failure === undefined;
     if (failure) warning.textContent = [failure.message, failure.fix].filter(Boolean).join(' ');
@@ -66,17 +93,17 @@ export function header(run: (command: Command) => void): {
   return { root, update };
 }
 
-function pace(state: RunState): string {
+function pace(state: RunState, status: Status): string {
   const recent = state.summaries.slice(-PACE_STEPS);
   const last = recent.at(-1)?.summary;
-  const parts = [state.status, `step ${last ? state.summaries.at(-1)!.step : 0} of ${state.steps}`];
+  const parts: string[] = [status, `step ${last ? state.summaries.at(-1)!.step : 0} of ${state.steps}`];
   if (last) {
     const seconds = recent.reduce((sum, { summary }) => sum + summary.seconds.total, 0) / recent.length;
     parts.push(`${duration(seconds)} a step`);
-    if (state.status === 'running') parts.push(`${duration(seconds * (state.steps - state.step))} left`);
+    if (status === 'running') parts.push(`${duration(seconds * (state.steps - state.step))} left`);
     parts.push(`reward ${number(last.reward.mean)}`, `${percent(last.accuracy)} right`);
   }
-  if (state.live) {
+  if (state.live && status === 'running') {
     const segments = state.live.trees.reduce((sum, tree) => sum + tree.segments.length, 0);
     parts.push(`growing step ${state.live.step}: ${segments} segments`);
   }

@@ -1,5 +1,6 @@
 /** The dashboard of one run: its facts as curves, live by increments. Knows nothing of files or workers. */
 import type { Event } from '../../src/core/events.ts';
+import type { ViewSubject } from '../../src/protocol/verbs.ts';
 import { emptyState, foldInto, meanReward, type RunState } from '../../src/core/fold.ts';
 import { lineChart } from '../charts/lines.ts';
 import { element } from '../shared/element.ts';
@@ -7,7 +8,7 @@ import { joinHost, keepState, report } from '../shared/host.ts';
 import { registerKit } from '../shared/kit.ts';
 import { onThemeChange } from '../shared/theme.ts';
 import { CHARTS } from './charts.ts';
-import { header } from './header.ts';
+import { header, type About } from './header.ts';
 import { stepPanel } from './steps.ts';
 import '../shared/shared.css';
 import './dashboard.css';
@@ -15,6 +16,7 @@ import './dashboard.css';
 registerKit();
 
 let state: RunState = emptyState();
+const about: About = { name: '', isLive: true };
 /** Steps and evaluations that the charts have already. */
 let drawn = { steps: 0, evaluations: 0 };
 
@@ -23,7 +25,7 @@ const host = joinHost({
     if (from === 0) restart();
     take(events);
   },
-  show: subject => keepState(subject),
+  show: subject => learn(subject),
 });
 
 const top = header(command => report(host.runCommand(command)));
@@ -43,7 +45,19 @@ document.body.append(
 onThemeChange(() => {
   for (const chart of charts) chart.retheme();
 });
-report(host.ready().then(({ subject }) => keepState(subject)));
+report(
+  host.ready().then(({ subject, name }) => {
+    about.name = name;
+    learn(subject);
+  }),
+);
+
+/** What the facts do not say. */
+function learn(subject: ViewSubject): void {
+  keepState(subject);
+  about.isLive = subject.isLive ?? true;
+  top.update(state, about);
+}
 
 function restart(): void {
   state = emptyState();
@@ -70,7 +84,7 @@ function draw(): void {
   const grew = state.summaries.length > drawn.steps || state.evaluations.length > drawn.evaluations;
   if (grew || drawn.steps === 0) for (const chart of charts) chart.paint();
   drawn = { steps: state.summaries.length, evaluations: state.evaluations.length };
-  top.update(state);
+  top.update(state, about);
   steps.update(
     state.summaries,
     state.trees.map(tree => ({

@@ -164,7 +164,7 @@ function bar(tree: Tree, box: Box, most: number, pen: Pen): SVGGElement {
     segment.kind === 'model' && segment.entropy !== undefined
       ? ` e${Math.min(8, Math.round((segment.entropy / most) * 8))}`
       : '';
-  const words = segment.kind === 'tool' ? (segment.call?.tool ?? 'tool') : shorten(segment.text, 200);
+  const words = segment.kind === 'tool' ? (segment.call?.tool ?? 'tool') : said(segment.text);
   const room = Math.floor((box.width - 8) / CHARACTER);
   const badge = advantageOf(tree, box.segment, box.paths, pen.credit);
   const label = [
@@ -194,6 +194,9 @@ function bar(tree: Tree, box: Box, most: number, pen: Pen): SVGGElement {
   ]);
   return group;
 }
+
+/** What stands on a bar: where there is room for a few letters, tags of thinking would take all of it. */
+const said = (text: string): string => shorten(text.replace(/<\/?think>/g, ' '), 200);
 
 function question(box: Box, decision: Decision, index: number, pen: Pen): SVGGElement {
   const place = box.questions.findIndex(one => one.index === index);

@@ -30,15 +30,25 @@ export function verdict(decision: Decision): string {
       const made = decision.outcome === 'branch';
       if (decision.gate === 'threshold')
         return `${p} ${made ? '>' : '≤'} τ ${plain(decision.threshold ?? NaN, 2)} → ${word}`;
+      if (isTurned(decision))
+        return `1 − P ${plain(1 - decision.probability, 2)} ${made ? '≤' : '>'} draw ${plain(decision.draw ?? NaN, 2)} → ${word}`;
       return `${p} ${made ? '≥' : '<'} draw ${plain(decision.draw ?? NaN, 2)} → ${word}`;
     }
   }
 }
 
+/** Whether the draw had to be high: AEPO's released code turns the comparison around. */
+const isTurned = ({ penalty }: Decision): boolean => penalty?.form === 'upstream';
+
 /** The formula with its numbers filled in. */
 export function formula(decision: Decision): string {
-  const { branchProbability, entropyWeight, entropyDelta, probability } = decision;
-  return `P = clamp(α + β·ΔH) = clamp(${plain(branchProbability, 2)} + ${plain(entropyWeight, 2)} · ${plain(entropyDelta)}) = ${plain(probability)}`;
+  const { branchProbability, entropyWeight, entropyDelta, penalty, probability } = decision;
+  const [alpha, beta, delta] = [plain(branchProbability, 2), plain(entropyWeight, 2), plain(entropyDelta)];
+  if (penalty?.form === 'upstream')
+    return `P = clamp(1 − α/f + β·ΔH) = clamp(1 − ${alpha}/${plain(penalty.factor)} + ${beta} · ${delta}) = ${plain(probability)}`;
+  if (penalty)
+    return `P = clamp((α + β·ΔH)·f) = clamp((${alpha} + ${beta} · ${delta}) · ${plain(penalty.factor)}) = ${plain(probability)}`;
+  return `P = clamp(α + β·ΔH) = clamp(${alpha} + ${beta} · ${delta}) = ${plain(probability)}`;
 }
 
 export function decisionLines(decision: Decision): Line[] {
@@ -59,13 +69,14 @@ export function decisionLines(decision: Decision): Line[] {
       value: signedPlain(decision.entropyDelta),
       meaning: 'Hₜ − H₀: how much less certain the policy became.',
     },
+    ...penaltyLines(decision),
     { term: 'P', value: plain(decision.probability), meaning: 'Probability of a branch, clamped to 0 … 1.' },
   ];
   if (decision.draw !== undefined)
     lines.push({
       term: 'draw',
       value: plain(decision.draw),
-      meaning: 'Uniform draw: a branch is made where it is at most P.',
+      meaning: `Uniform draw: a branch is made where it is ${isTurned(decision) ? 'at least 1 − P' : 'at most P'}.`,
     });
   if (decision.threshold !== undefined)
     lines.push({
@@ -82,6 +93,18 @@ export function decisionLines(decision: Decision): Line[] {
     { term: 'rule', value: `${decision.rule}, ${decision.gate}, round ${decision.round + 1}` },
   );
   return lines;
+}
+
+function penaltyLines({ penalty }: Decision): Line[] {
+  if (!penalty) return [];
+  const what =
+    penalty.form === 'paper'
+      ? 'branchings in a row on this trajectory'
+      : 'rounds in a row in which this tree got a trajectory';
+  return [
+    { term: 'l', value: String(penalty.consecutive), meaning: `How many ${what}, before this question.` },
+    { term: 'f', value: plain(penalty.factor), meaning: 'Penalty factor: it falls with every one of them.' },
+  ];
 }
 
 const signedPlain = (value: number): string => (value > 0 ? '+' : '') + plain(value);
@@ -129,6 +152,13 @@ export function segmentLines(tree: Tree, index: number, paths: readonly number[]
       value: signed(hard),
       meaning: 'Mean advantage of the trajectories through this segment.',
     });
+  const added = tree.credit?.steps?.[index] ?? [];
+  if (added.length > 0)
+    lines.push({
+      term: 'A step',
+      value: added.map(signed).join(', '),
+      meaning: 'What the comparison with turns that began in the same state adds, for each trajectory.',
+    });
   const soft = paths.flatMap(path => tree.credit?.soft[path] ?? []);
   if (soft.length > 0)
     lines.push({
@@ -151,7 +181,8 @@ export function advantageOf(
     const hard = tree.credit.hard[index];
     return hard === undefined || hard === null ? undefined : signed(hard);
   }
-  const values = paths.map(path => tree.credit!.soft[path]!);
+  const steps = tree.credit.steps?.[index];
+  const values = paths.map((path, i) => tree.credit!.soft[path]! + (steps?.[i] ?? 0));
   const [least, most] = [Math.min(...values), Math.max(...values)];
   return values.length === 0
     ? undefined

@@ -1,9 +1,10 @@
 /** The rollout tree of one task in one step: what was grown, where it branched, and why. Knows nothing of files or workers. */
 import type { Event } from '../../src/core/events.ts';
+import type { ViewSubject } from '../../src/protocol/verbs.ts';
 import type { Tree } from '../../src/core/types.ts';
 import { element } from '../shared/element.ts';
 import { joinHost, keepState, report } from '../shared/host.ts';
-import { number, shorten } from '../shared/format.ts';
+import { shorten } from '../shared/format.ts';
 import { registerKit } from '../shared/kit.ts';
 import { card } from './card.ts';
 import { drawing, type Selection } from './drawing.ts';
@@ -16,6 +17,8 @@ let tree: Tree | undefined;
 let id = '';
 let credit: 'soft' | 'hard' = 'soft';
 let selection: Selection | undefined;
+/** The segment that the subject named last. */
+let asked: number | undefined;
 let asking = false;
 let stale = false;
 
@@ -25,7 +28,7 @@ const host = joinHost({
   },
   show(subject) {
     keepState(subject);
-    if (subject.tree !== undefined && subject.tree !== id) open(subject.tree);
+    go(subject);
   },
 });
 
@@ -48,7 +51,7 @@ document.body.append(
 report(
   host.ready().then(({ subject }) => {
     keepState(subject);
-    if (subject.tree !== undefined) open(subject.tree);
+    go(subject);
   }),
 );
 window.addEventListener('resize', () => tree && draw());
@@ -57,11 +60,16 @@ function concerns(event: Event): boolean {
   return 'tree' in event && event.tree === id;
 }
 
-function open(next: string): void {
-  id = next;
-  tree = undefined;
-  selection = undefined;
-  refresh();
+/** Shows another tree, or another segment of the same; being told the same again changes nothing. */
+function go({ tree: next, segment }: ViewSubject): void {
+  const isKnown = segment === undefined || segment === asked;
+  asked = segment;
+  if (next !== undefined && next !== id) {
+    id = next;
+    tree = undefined;
+    selection = segment === undefined ? undefined : { segment };
+    refresh();
+  } else if (!isKnown) choose({ segment });
 }
 
 /** Asks for the tree again; what arrives meanwhile asks once more. */
@@ -71,12 +79,12 @@ function refresh(): void {
     return;
   }
   asking = true;
-  const asked = id;
+  const wanted = id;
   report(
     host
-      .tree(asked)
+      .tree(wanted)
       .then(answer => {
-        if (asked === id) {
+        if (wanted === id) {
           tree = answer;
           draw();
         }
@@ -142,21 +150,20 @@ function creditChoice(): HTMLElement {
 }
 
 function legend(): HTMLElement {
-  const swatch = (name: string): HTMLElement =>
-    element('span', { class: `swatch ${name}`, 'aria-hidden': true });
+  const entry = (swatches: readonly string[], meaning: string): HTMLElement =>
+    element(
+      'span',
+      {},
+      ...swatches.map(name => element('span', { class: `swatch ${name}`, 'aria-hidden': true })),
+      meaning,
+    );
   return element(
     'p',
     { class: 'quiet legend' },
-    swatch('e1'),
-    'certain ',
-    swatch('e4'),
-    swatch('e7'),
-    `uncertain (entropy of a turn’s first tokens, ${number(0)} to the tree’s highest) `,
-    swatch('tool'),
-    'tool text, not trained ',
-    swatch('ghost'),
-    'branch refused ',
-    swatch('taken'),
-    'branch made',
+    entry(['e1'], 'certain'),
+    entry(['e4', 'e7'], 'uncertain: entropy of a turn’s first tokens, up to the tree’s highest'),
+    entry(['tool'], 'tool text, not trained'),
+    entry(['ghost'], 'branch refused'),
+    entry(['taken'], 'branch made'),
   );
 }
