@@ -4,50 +4,81 @@ const LONG = 60_000;
 
 /** A person at a page that shows a workbench. */
 export function userOf(page) {
+  page.setDefaultTimeout(LONG);
+  const input = page.locator('.quick-input-widget:visible input').first();
+  const choice = text => page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first();
+
+  /** The frame of the webview in sight that shows `selector`, with `text` in it where one is given. */
+  const view = (selector, text) =>
+    until(
+      async () => {
+        for (const frame of page.frames()) {
+          const found = frame.locator(selector).first();
+          if (!(await isVisible(found))) continue;
+          if (text === undefined || (await textOf(found)).includes(text)) return frame;
+        }
+        return undefined;
+      },
+      `a view that shows ${selector}${text === undefined ? '' : ` with “${text}”`}`,
+    );
+
   const command = async title => {
     await page.keyboard.press('F1');
-    const input = page.locator('.quick-input-widget:not(.hidden) input.input, .quick-input-widget:visible input').first();
-    await input.waitFor({ timeout: LONG });
-    await page.keyboard.insertText(title);
-    const row = page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
-    await row.waitFor({ timeout: LONG });
-    await row.click();
+    await input.waitFor();
+    await input.fill(`>${title}`);
+    await choice(title).click();
   };
+
   return {
     page,
+    view,
     command,
-    /** Chooses a row of an open quick pick. */
+    /** Chooses from an open quick pick by typing. */
     async pick(text) {
-      const row = page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first();
-      await row.waitFor({ timeout: LONG });
-      await row.click();
+      await input.waitFor();
+      await input.fill(text);
+      await choice(text).click();
     },
     async openSidebar(name) {
       const tab = page.getByRole('tab', { name: new RegExp(`^${name}`) }).first();
-      await tab.waitFor({ timeout: LONG });
+      await tab.waitFor();
       if ((await tab.getAttribute('aria-selected')) !== 'true') await tab.click();
     },
-    /** The frame of the webview that shows `selector` and, where given, whose text has `text`. */
-    async view(selector, text) {
-      return until(async () => {
-        for (const frame of page.frames()) {
-          const found = frame.locator(selector).first();
-          if ((await visible(found)) && (text === undefined || (await found.innerText()).includes(text))) return frame;
-        }
-        return undefined;
-      }, `a view that shows ${selector}${text === undefined ? '' : ` with “${text}”`}`);
-    },
+    /** The dashboard of a run. */
+    dashboard: run => view('body[data-view="dashboard"] h1', run),
+    /** Waits until a chart tells a screen reader what `wanted` matches; the frame may be another one after a reload. */
+    reads: (frame, chart, wanted) =>
+      until(
+        async () => {
+          const labels = await frame
+            .locator(`canvas[aria-label^="${chart}"]`)
+            .evaluateAll(found => found.map(canvas => canvas.getAttribute('aria-label')))
+            .catch(none);
+          return labels.some(label => wanted.test(label));
+        },
+        `${chart}: ${wanted}`,
+        180_000,
+      ),
+    sees: (frame, selector, text) =>
+      until(
+        async () => (await textOf(frame.locator(selector).first())).includes(text),
+        `${selector} with “${text}”`,
+      ),
     row: text => page.locator('.pane-body .monaco-list-row', { hasText: text }).first(),
-    reload: () => page.reload(),
+    /** By its command, so that the window keeps what is open; the browser's own reload may lose the last seconds. */
+    async reload() {
+      const loaded = page.waitForEvent('load');
+      await command('Developer: Reload Window');
+      await loaded;
+      await page.locator('.monaco-workbench').waitFor();
+    },
   };
 }
 
-const visible = locator => locator.isVisible().catch(gone);
-
+const isVisible = locator => locator.isVisible().catch(() => false);
 /** A frame may go away between two looks: then it shows nothing. */
-function gone() {
-  return false;
-}
+const textOf = locator => locator.innerText({ timeout: 1000 }).catch(() => '');
+const none = () => [];
 
 /** Looks again until `look` answers with something; fails with what was waited for. */
 export async function until(look, what, limitMs = 90_000) {

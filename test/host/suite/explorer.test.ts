@@ -3,7 +3,19 @@ import * as vscode from 'vscode';
 import { COMMANDS, commandId, VIEWS } from '../../../src/extension/names.ts';
 import { fold } from '../../../src/core/fold.ts';
 import { openRun } from '../../../src/run/reader.ts';
-import { activated, hasPage, page, row, rowLabels, shoot, TORN, unfold, until, WHOLE } from './host.ts';
+import {
+  activated,
+  closeEditors,
+  hasPage,
+  page,
+  row,
+  rowLabels,
+  shoot,
+  TORN,
+  unfold,
+  until,
+  WHOLE,
+} from './host.ts';
 
 describe('the run explorer', function () {
   before(async function () {
@@ -30,8 +42,13 @@ describe('the run explorer', function () {
   it('reads a run whose last line was torn: it was interrupted', async () => {
     assert.ok(await row('Run torn-1, interrupted, step 2 of 2'));
     await unfold('Run torn-1', 'Steps');
-    const found = await vscode.commands.executeCommand(commandId('openDashboard'), { runFolder: TORN() });
-    assert.equal(found, undefined);
+    await closeEditors();
+    await vscode.commands.executeCommand(commandId('openDashboard'), { runFolder: TORN() });
+    const header = (): Promise<unknown> =>
+      page('text', { frame: 'body[data-view="dashboard"]', selector: 'header' }).catch(() => '');
+    await until(async () => /interrupted · step 2 of 2/.test(String(await header())), 'an interrupted run');
+    assert.match(String(await header()), /Resume/);
+    assert.doesNotMatch(String(await header()), /Pause|Stop/);
     await page('click', {
       selector: '.pane-body .monaco-list-row[aria-label^="Run torn-1"] .monaco-tl-twistie',
     });

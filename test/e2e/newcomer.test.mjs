@@ -1,0 +1,178 @@
+/**
+ * The newcomer's path, as a person walks it: the packaged extension in a fresh VS Code, a real browser, the real sample.
+ * One story in order; each part begins where the last one ended.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { after, afterEach, before, describe, it } from 'mocha';
+import { fold } from '../../src/core/fold.ts';
+import { lastCheckpoint } from '../../src/run/checkpoint.ts';
+import { FILES } from '../../src/run/layout.ts';
+import { liveLock } from '../../src/run/lock.ts';
+import { openRun } from '../../src/run/reader.ts';
+import {
+  installExtension,
+  makeHome,
+  removeHome,
+  startBrowser,
+  startServer,
+  workbenchUrl,
+} from '../host/workbench.mjs';
+import { until, userOf } from './user.mjs';
+
+const VSIX = 'out/branchpoint.vsix';
+
+describe('a newcomer', () => {
+  let home, server, browser, user;
+  /** The run that was launched: its folder and its worker's process. */
+  let run, pid;
+
+  before(async () => {
+    home = makeHome();
+    installExtension(home, VSIX);
+    server = await startServer(home);
+    browser = await startBrowser();
+    user = userOf(browser.page);
+    await browser.page.goto(workbenchUrl(server));
+  });
+  afterEach(async function () {
+    if (this.currentTest.state !== 'failed' || !browser) return;
+    mkdirSync('out', { recursive: true });
+    await browser.page.screenshot({ path: 'out/e2e-failed.png' });
+    console.log('    The window then: out/e2e-failed.png');
+    if (run && existsSync(join(run, FILES.log)))
+      console.log(readFileSync(join(run, FILES.log), 'utf8').slice(-2000));
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+    if (pid !== undefined && isAlive(pid)) process.kill(pid, 'SIGKILL');
+    if (home) removeHome(home);
+  });
+  const shoot = async name => {
+    const folder = process.env.BRANCHPOINT_SHOTS;
+    if (folder) await browser.page.screenshot({ path: join(folder, `e2e-${name}.png`) });
+  };
+
+  it('opens the sample by the button of the empty view and sees its recorded run', async () => {
+    await user.openSidebar('Branchpoint');
+    await shoot('welcome');
+    await browser.page.getByRole('button', { name: 'Open Sample' }).click();
+    await user.row('recorded').waitFor();
+    const dashboard = await user.dashboard('recorded');
+    await user.reads(dashboard, 'Reward', /at step \d{2,}/);
+    await user.reads(dashboard, 'Held-out accuracy', /sampled .* at step 0/);
+    await shoot('sample');
+  });
+
+  it('launches a run from the palette and sees its points arrive', async () => {
+    goOnForLong(find(home.user, '.branchpoint.json'));
+    await user.command('Branchpoint: Launch Run');
+    run = await until(() => runWithWorker(home.user), 'a run folder with a worker');
+    pid = liveLock(run).pid;
+    const dashboard = await user.dashboard(basename(run));
+    await user.reads(dashboard, 'Reward', /at step 1\b/);
+    await user.reads(dashboard, 'Reward', /at step ([2-9]|\d\d)/);
+    await user.row(basename(run)).waitFor();
+    await shoot('live');
+  });
+
+  it('reloads the window and sees the same run go on', async () => {
+    const { step } = fold(await openRun(run).events());
+    await user.reload();
+    await user.openSidebar('Branchpoint');
+    await user.row(basename(run)).waitFor();
+    const dashboard = await user.dashboard(basename(run));
+    const isLater = text => Number(/at step (\d+)[^\d]*$/.exec(text)?.[1]) > step;
+    await user.reads(dashboard, 'Reward', { test: isLater, toString: () => `a step after ${step}` });
+    assert.equal(liveLock(run)?.pid, pid);
+    await shoot('reloaded');
+  });
+
+  it('opens a rollout tree and reads why a branch was refused', async () => {
+    const { id, decision } = await until(() => refused(run), 'a tree with a refused branch');
+    await user.command('Branchpoint: Open Rollout Tree');
+    await user.pick(basename(run));
+    await user.pick(id);
+    const tree = await user.view('body[data-view="tree"] svg .bar');
+    await tree.locator('[role="treeitem"]:has(.question.refuse)').first().click();
+    await user.sees(tree, '.card .outcome', 'Branch refused');
+    await user.sees(
+      tree,
+      '.card .verdict',
+      `P ${short(decision.probability)} < draw ${short(decision.draw)} → refused`,
+    );
+    for (const term of ['H₀', 'Hₜ', 'ΔH', 'P', 'draw', 'budget']) await user.sees(tree, '.card dl', term);
+    await shoot('tree');
+    await tree.locator('.card vscode-button', { hasText: 'Open as Text' }).click();
+  });
+
+  it('reads the trajectory as text: tinted tokens, and a token’s numbers on hover', async () => {
+    const { page } = browser;
+    const head = page.locator('.view-line', { hasText: '# Tree' }).first();
+    await head.waitFor();
+    await page.locator('.view-overlays .cdr[class*="ced-"]').first().waitFor();
+    const words = page.locator('.view-line', { hasText: '<think>' }).first();
+    await words.locator('span span').first().hover();
+    const hover = page.locator('.monaco-hover:visible', { hasText: 'Log-probability, sampler' }).first();
+    await hover.waitFor();
+    assert.match(await hover.innerText(), /Entropy\s+\d+\.\d{4} nats/);
+    await shoot('trajectory');
+  });
+
+  it('stops the run, which saves a checkpoint and leaves no process behind', async () => {
+    await user.command('Branchpoint: Stop Run');
+    await until(async () => fold(await openRun(run).events()).status === 'stopped', 'the end of the run');
+    await until(() => !isAlive(pid), 'the end of the worker');
+    const { step } = fold(await openRun(run).events());
+    const checkpoint = await lastCheckpoint(run);
+    assert.equal(checkpoint.state.step, step);
+    assert.ok(!existsSync(join(run, FILES.lock)));
+    await user.row(/stopped/).waitFor();
+    await shoot('stopped');
+  });
+});
+
+/** The only file under a folder whose name ends so, without the records that runs keep. */
+function find(folder, ending) {
+  const paths = readdirSync(folder, { recursive: true }).filter(path => path.endsWith(ending));
+  const [path, other] = paths.filter(path => !path.includes('/runs/'));
+  assert.ok(path && !other, paths.join('\n'));
+  return join(folder, path);
+}
+
+/** However quick the machine is, the run must still go on when the story ends. */
+function goOnForLong(config) {
+  const text = readFileSync(config, 'utf8');
+  const longer = text.replace(/"steps": \d+/, '"steps": 4000');
+  assert.notEqual(longer, text);
+  writeFileSync(config, longer);
+}
+
+function runWithWorker(folder) {
+  const lock = readdirSync(folder, { recursive: true }).find(path => basename(path) === FILES.lock);
+  const found = lock && dirname(join(folder, lock));
+  return found && liveLock(found) ? found : undefined;
+}
+
+/** A tree of the run with a branch that the gate refused, and the first of those questions. */
+async function refused(folder) {
+  const open = openRun(folder);
+  for (const { id } of await open.trees()) {
+    const decision = (await open.tree(id)).decisions.find(({ outcome }) => outcome === 'refuse');
+    if (decision) return { id, decision };
+  }
+  return undefined;
+}
+
+const short = value => value.toFixed(2).replace(/^0\./, '.');
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    if (error.code === 'ESRCH') return false;
+    throw error;
+  }
+}
