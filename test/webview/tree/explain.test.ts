@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Decision, Tree } from '../../../src/core/types.ts';
-import { advantageOf, formula, verdict } from '../../../webview/tree/explain.ts';
+import { advantageOf, decisionLines, formula, segmentLines, verdict } from '../../../webview/tree/explain.ts';
 
 const asked: Decision = {
   segment: 3,
@@ -37,6 +37,42 @@ describe('the explanation of a branch', () => {
 
   it('fills the numbers into the formula', () => {
     assert.equal(formula(asked), 'P = clamp(α + β·ΔH) = clamp(.30 + .50 · .320) = .460');
+  });
+
+  it('fills in how far repeated branching was damped, by the trajectory or by the tree', () => {
+    const penalty = { form: 'paper', consecutive: 2, factor: 0.9 } as const;
+    const damped = { ...asked, penalty, probability: 0.414 };
+    assert.equal(formula(damped), 'P = clamp((α + β·ΔH)·f) = clamp((.30 + .50 · .320) · .900) = .414');
+    const { threshold: _, ...rest } = asked;
+    const upstream: Decision = {
+      ...rest,
+      rule: 'upstream',
+      gate: 'bernoulli',
+      branchProbability: 0.5,
+      penalty: { form: 'upstream', consecutive: 1, factor: 0.95 },
+      probability: 0.634,
+      draw: 0.4,
+      outcome: 'branch',
+    };
+    assert.equal(formula(upstream), 'P = clamp(1 − α/f + β·ΔH) = clamp(1 − .50/.950 + .50 · .320) = .634');
+    assert.equal(verdict(upstream), '1 − P .37 ≤ draw .40 → branched');
+    assert.equal(verdict({ ...upstream, draw: 0.3, outcome: 'refuse' }), '1 − P .37 > draw .30 → refused');
+    const lines = decisionLines(upstream).map(({ term, value }) => `${term} ${value}`);
+    assert.deepEqual(lines.slice(3, 6), ['l 1', 'f .950', 'P .634']);
+  });
+
+  it('adds what turns in the same state say to a trajectory’s advantage', () => {
+    const tree = {
+      segments: [
+        { parent: -1, kind: 'prompt' },
+        { parent: 0, kind: 'model', count: 3 },
+      ],
+      credit: { soft: [1.25, -0.5], hard: [null, 0.5], steps: [[], [0.25, 0]], used: 'step' },
+    } as unknown as Tree;
+    assert.equal(advantageOf(tree, 1, [0, 1], 'soft'), '−0.50 … +1.50');
+    assert.ok(
+      segmentLines(tree, 1, [0, 1]).some(({ term, value }) => term === 'A step' && value.includes('+0.25')),
+    );
   });
 
   it('shows the range of advantages that a shared turn has under soft credit, and their mean under hard', () => {
