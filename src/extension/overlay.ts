@@ -1,4 +1,5 @@
 /** Which tint a token gets under an overlay, and what a token's numbers are called. Knows nothing of VS Code or colours. */
+import { pathsThrough } from '../core/tree.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
 import type { SegmentPlace, TrajectoryText } from './trajectoryText.ts';
 import { counted, isTrained, latency, signed } from './trajectoryText.ts';
@@ -46,8 +47,16 @@ export function advantageOf(
 ): number | undefined {
   const { credit } = tree;
   if (credit === undefined || !isTrained(tree, segment)) return undefined;
-  const kind = choice === 'used' ? credit.used : choice;
-  return kind === 'soft' ? credit.soft[path] : (credit.hard[segment] ?? undefined);
+  switch (choice === 'used' ? credit.used : choice) {
+    case 'soft':
+      return credit.soft[path];
+    case 'hard':
+      return credit.hard[segment] ?? undefined;
+    case 'step': {
+      const place = pathsThrough(tree)[segment]!.indexOf(path);
+      return credit.soft[path]! + (credit.steps?.[segment]?.[place] ?? 0);
+    }
+  }
 }
 
 const entropyTint = (entropy: number): Tint | undefined => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { pathsThrough } from '../../src/core/tree.ts';
 import type { Trajectory } from '../../src/extension/overlay.ts';
 import {
   mostUncertain,
@@ -48,6 +49,21 @@ describe('overlay', () => {
     assert.deepEqual(
       shown(small(0), 'advantage', 'soft').map(([tint]) => tint),
       ['plus2', 'plus2'],
+    );
+  });
+
+  it('adds what the comparison of turns gave under step-level credit', () => {
+    const trajectory = small(1);
+    const { tree } = trajectory;
+    const through = pathsThrough(tree);
+    const last = tree.paths[1]!.leaf;
+    const steps = tree.segments.map((_, segment) =>
+      through[segment]!.map(path => (segment === last && path === 1 ? 4 : 0)),
+    );
+    tree.credit = { ...tree.credit!, steps, used: 'step' };
+    assert.deepEqual(
+      shown(trajectory, 'advantage').map(([tint]) => tint),
+      ['minus2', 'plus2'],
     );
   });
 
