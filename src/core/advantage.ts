@@ -74,8 +74,16 @@ export const isFlat = ({ soft, steps }: Credit): boolean =>
   soft.every(advantage => advantage === 0) &&
   (steps ?? []).every(values => values.every(advantage => advantage === 0));
 
-/** Whether all of a judged tree's trajectories earned the same reward: the group says nothing of what is better. */
-export const hasNoVariance = (tree: Tree): boolean => areEqual(rewardsOf(tree));
+/**
+ * Whether all of a judged tree's trajectories earned the same: the group says nothing of what is better. What they lost for their
+ * length is left aside, so that groups in which all are right, or all wrong, have no variance (DAPO's filter goes by accuracy).
+ */
+export function hasNoVariance(tree: Tree): boolean {
+  const earned = rewardsOf(tree).map(
+    (total, path) => total - (tree.paths[path]!.reward?.parts['length'] ?? 0),
+  );
+  return earned.every(reward => Math.abs(reward - earned[0]!) < 1e-9);
+}
 
 function rewardsOf(tree: Tree): number[] {
   return tree.paths.map((path, index) => {

@@ -72,6 +72,13 @@ describe('advantage', () => {
     assert.deepEqual(trees.map(hasNoVariance), [true, false]);
   });
 
+  it('leaves what was lost for length aside when it looks for variance', () => {
+    const { tree } = attributionTree([1, 0.7, 1, 1]);
+    assert.equal(hasNoVariance(tree), false);
+    tree.paths[1]!.reward!.parts = { length: -0.3 };
+    assert.equal(hasNoVariance(tree), true);
+  });
+
   it('whitens over the trained tokens of the step (Reinforce++)', () => {
     // Trained tokens of the paths: 7, 5, 5, 6; rewards 1 for the first path of the first tree, else 0.
     const trees = [attributionTree([1, 0, 0, 0]).tree, attributionTree([0, 0, 0, 0]).tree];
