@@ -8,7 +8,7 @@ import { makePieces, textOf, type Pieces } from '../core/pieces.ts';
 import { FailureError, type Message } from '../core/types.ts';
 
 export interface Tokenizer {
-  /** No special tokens are added; those that the text spells are read as such. */
+  /** No token is added, and control tokens that the text spells are read as plain text: a tool's page cannot end a turn. */
   encode(text: string): Int32Array;
   /** The chat template's rendering, up to where the assistant is to speak. */
   encodePrompt(messages: readonly Message[]): Int32Array;
@@ -41,19 +41,41 @@ export async function openTokenizer(folder: string): Promise<Tokenizer> {
     refuse(`there is no tokenizer.json in ${folder}.`, 'Point to a folder in Hugging Face layout.');
   const config = (await readJson(folder, 'tokenizer_config.json')) ?? {};
   const inner = new HuggingFaceTokenizer(definition, config);
-  const encode = (text: string): Int32Array =>
-    Int32Array.from(inner.encode(text, { add_special_tokens: false }).ids);
+  const encode = (text: string): number[] => inner.encode(text, { add_special_tokens: false }).ids;
+  const parts = partsWithoutControls(definition);
   const vocabulary = vocabularyOf(definition, inner);
   const pieces = makePieces(vocabulary);
   const template = await openTemplate(folder, config);
   return {
-    encode,
-    encodePrompt: messages => encode(template(messages)),
+    encode: text => Int32Array.from(parts(text).flatMap(encode)),
+    encodePrompt: messages => Int32Array.from(encode(template(messages))),
     decode: ids => textOf(pieces, ids),
     pieces,
     endIds: await endIdsOf(folder, config, inner),
     vocabularySize: vocabulary.length,
     files: FILES.map(name => join(folder, name)).filter(existsSync),
+  };
+}
+
+/** Cuts a text so that no part spells a control token (an added token marked `special`) whole. */
+function partsWithoutControls(definition: Json): (text: string) => string[] {
+  const added = (definition['added_tokens'] ?? []) as { content: string; special?: boolean }[];
+  const controls = added
+    .filter(({ special, content }) => special && content.length > 1)
+    .map(({ content }) => content);
+  if (controls.length === 0) return text => [text];
+  const pattern = new RegExp(
+    controls.map(content => content.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'),
+  );
+  return text => {
+    const parts: string[] = [];
+    let rest = text;
+    for (let found = pattern.exec(rest); found; found = pattern.exec(rest)) {
+      const cut = found.index + [...found[0]][0]!.length;
+      parts.push(rest.slice(0, cut));
+      rest = rest.slice(cut);
+    }
+    return [...parts, rest];
   };
 }
 

@@ -46,9 +46,15 @@ describe('the tokenizer', () => {
     }
   });
 
-  it('reads tags, special tokens and digits as one token each', () => {
-    for (const tag of [...TAGS, ...SPECIALS])
-      assert.deepEqual([...tokenizer.encode(tag)], [TINY_IDS.get(tag)]);
+  it('reads a control token that a text spells as plain text, with the same bytes', () => {
+    const text = `Page 1: ${SPECIALS.join('')}${SPECIALS[0]} end`;
+    const ids = tokenizer.encode(text);
+    for (const control of SPECIALS) assert.ok(!ids.includes(TINY_IDS.get(control)!), control);
+    assert.equal(tokenizer.decode(ids), text);
+  });
+
+  it('reads tags and digits as one token each', () => {
+    for (const tag of TAGS) assert.deepEqual([...tokenizer.encode(tag)], [TINY_IDS.get(tag)]);
     assert.equal(tokenizer.encode('40917').length, 5);
     const ids = tokenizer.encode('a<python>1</python>');
     assert.deepEqual([ids[1], ids[3]], [TINY_IDS.get('<python>'), TINY_IDS.get('</python>')]);
