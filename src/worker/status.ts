@@ -67,8 +67,7 @@ export function makeControl(
     },
     observe(event) {
       status.step = Math.max(status.step, event.step);
-      if (event.type === 'step-started') sampling = { ended: 0, total: event.tasks.length * groupSize };
-      if (event.type === 'segment-grown' && endsPath(event)) sampling.ended++;
+      sampling = samplingAfter(sampling, event, groupSize);
       if (event.type === 'step-started' || event.type === 'segment-grown')
         status.phase = `sampling ${sampling.ended}/${sampling.total}`;
       if (event.type === 'paused') status.phase = 'paused';
@@ -80,6 +79,19 @@ export function makeControl(
         else release = resolve;
       }),
   };
+}
+
+/** How many of a step's trajectories have ended, of how many. */
+interface Sampling {
+  ended: number;
+  total: number;
+}
+
+function samplingAfter(sampling: Sampling, event: Event, groupSize: number): Sampling {
+  const { ended, total } = sampling;
+  if (event.type === 'step-started') return { ended: 0, total: event.tasks.length * groupSize };
+  if (event.type === 'tasks-added') return { ended, total: total + event.tasks.length * groupSize };
+  return event.type === 'segment-grown' && endsPath(event) ? { ended: ended + 1, total } : sampling;
 }
 
 /** Whether a segment is the last of its trajectory. */

@@ -66,6 +66,7 @@ async function takeStep(run: Training, step: number): Promise<void> {
   control.phase('training');
   const { updates, ...learned } = await learn(run, kept, config, step);
   if (learned.skippedUpdates > 0) tell({ type: 'warned', failure: notFinite(learned.skippedUpdates) }, step);
+  if (filter && kept.length === 0) tell({ type: 'warned', failure: allDropped(step, filter.rounds) }, step);
   if (updates === 0) await run.policy.forget(`${step}.`);
 
   for (const one of grown) tell(treeFinished(one, run.write(one)), step);
@@ -106,6 +107,12 @@ const notFinite = (updates: number): Failure => ({
   where: 'policy',
   message: `The gradient was not finite, so ${updates === 1 ? 'an update was' : `${updates} updates were`} skipped.`,
   fix: 'If it happens again, lower optimizer.learningRate.',
+});
+
+const allDropped = (step: number, rounds: number): Failure => ({
+  where: 'policy',
+  message: `In every group of step ${step} all trajectories earned the same, also after ${rounds} rounds of further tasks, so that nothing was learned.`,
+  fix: 'Use tasks that the policy sometimes gets right, or raise algorithm.resampleRounds.',
 });
 
 const isDue = (every: number, step: number): boolean => every > 0 && step % every === 0;

@@ -7,6 +7,7 @@ import { interceptWrites } from '../../src/run/disk.ts';
 import { readOffsets, scan } from '../../src/run/offsets.ts';
 import type { TreeFiles } from '../../src/run/trees.ts';
 import { closeTrees, openTrees, readColumns, readTree, writeTree } from '../../src/run/trees.ts';
+import type { Tree } from '../../src/core/types.ts';
 import { inFolder, smallTree } from './fixtures.ts';
 
 function write(folder: string, steps: number) {
@@ -38,6 +39,34 @@ describe('trees', () => {
         assert.deepEqual(readColumns(folder, stored), columns);
       }
       assert.equal(statSync(join(folder, 'tokens.bin')).size, 3 * 12 * 16);
+    }));
+
+  it('come back with what their algorithm recorded, and not where it has a wrong type', () =>
+    inFolder(folder => {
+      const files = openTrees(folder);
+      const { tree, columns } = smallTree(1, 0);
+      const measured = { form: 'paper', rootEntropy: 1, turnEntropy: 0.5, share: 3.7, tokens: 40 } as const;
+      const call = { tool: 'search', outcome: 'ok', latencyMs: 3, shared: false } as const;
+      const steps = tree.segments.map((_, segment) => (segment === 1 ? [0.25, -0.25] : []));
+      const credit = { soft: tree.paths.map(() => 0), hard: tree.segments.map(() => null), steps };
+      const whole: Tree = {
+        ...tree,
+        probe: { ...measured, calls: [call] },
+        isDropped: true,
+        credit: { ...credit, used: 'step' },
+        decisions: tree.decisions.map(decision => ({
+          ...decision,
+          penalty: { form: 'upstream', consecutive: 2, factor: 0.9 },
+        })),
+      };
+      closing(files, () => {
+        const { span } = writeTree(files, whole, columns);
+        const { tokens, ...read } = readTree(folder, span);
+        assert.equal(tokens.count, columns.ids.length);
+        assert.deepEqual(read, whole);
+        const short = { ...whole, credit: { ...whole.credit!, steps: [[]] } };
+        assert.throws(() => readTree(folder, writeTree(files, short, columns).span), /credit\.steps/);
+      });
     }));
 
   it('cut off a torn line and tokens that no line names, and continue', () =>

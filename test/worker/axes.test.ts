@@ -184,6 +184,9 @@ describe('algorithms as points on axes', () => {
     const script: Script = () => ({ text: `<think>a</think>${END}` });
     const change = ({ algorithm }: Config) => Object.assign(algorithm, { resampleRounds: 2 });
     const { events, policy } = await trained('dapo', change, script);
+    const { warnings } = fold(events);
+    assert.equal(warnings.length, 3);
+    assert.match(warnings[0]!.failure.message, /step 1 .* after 2 rounds/);
     for (const { summary } of fold(events).summaries) {
       assert.deepEqual(summary.filter, { rounds: 2, kept: 0, dropped: 12 });
       assert.equal(summary.loss, undefined);
