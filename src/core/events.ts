@@ -1,5 +1,14 @@
 /** Facts of a run, in the past tense: one line of events.jsonl each. Knows nothing of who writes or reads them. */
-import type { Decision, Failure, PathOrigin, Reward, SegmentKind, StopReason, ToolCall } from './types.ts';
+import type {
+  Decision,
+  Failure,
+  PathOrigin,
+  Reward,
+  SegmentKind,
+  StopReason,
+  ToolCall,
+  ToolOutcome,
+} from './types.ts';
 
 /** Readers refuse a newer major and ignore a newer minor. */
 export const FORMAT = { major: 1, minor: 0 } as const;
@@ -21,7 +30,13 @@ export interface StepSummary {
   /** Share of trajectories whose answer is right. */
   accuracy: number;
   /** Mean entropies in nats over model tokens: all, first window after the prompt, first window after a tool result. */
-  entropy: { all: number; initial?: number; afterTool?: number };
+  entropy: {
+    all: number;
+    initial?: number;
+    afterTool?: number;
+    /** [model turn] mean over the turn's model tokens; null where none of them was measured. */
+    byTurn?: (number | null)[];
+  };
   branches: { asked: number; taken: number; refused: number; noBudget: number; filled: number };
   /** Unique tool segments grown, by tag; errors are outcomes other than `ok`. */
   toolCalls: {
@@ -30,16 +45,27 @@ export interface StepSummary {
     errors: number;
     latencyP50Ms?: number;
     latencyP95Ms?: number;
+    byOutcome?: Partial<Record<ToolOutcome, number>>;
+    /** By tag. */
+    latencyP95MsByTool?: Record<string, number>;
   };
-  groups: { allRight: number; mixed: number; allWrong: number };
+  /** `flat`: those whose rewards are all equal, so that the group teaches nothing. */
+  groups: { allRight: number; mixed: number; allWrong: number; flat?: number };
   /** Tokens: drawn by the policy, of the trees in all (each once), of all trajectories written out, and with a gradient. */
   tokens: { sampled: number; unique: number; expanded: number; trained: number };
-  responseTokens: { mean: number; max: number };
+  responseTokens: { mean: number; max: number; p10?: number; p90?: number };
+  /** Model turns per trajectory. */
+  turns?: { mean: number; max: number };
   stops: Partial<Record<StopReason, number>>;
   loss?: number;
   gradientNorm?: number;
+  /** k3 estimate against the reference policy; absent without one. */
   kl?: number;
+  /** Mean of log p_old − log p_new over the updates' terms. */
+  approximateKl?: number;
   clipFraction?: number;
+  /** The same by side: ratio clipped above, below, and by the dual clip. */
+  clipFractions?: { high: number; low: number; dual: number };
   /** Updates whose gradient was not finite and that were skipped. */
   skippedUpdates: number;
   /**
@@ -49,9 +75,14 @@ export interface StepSummary {
   filter?: { rounds: number; kept: number; dropped: number };
   /** Probes that split budgets: how many, and their tool calls and tokens, which `toolCalls` and `tokens` count too. Absent without. */
   probes?: { made: number; calls: number; tokens: number };
-  /** Mean and largest |sampler − trainer| log-probability over drawn tokens. */
-  mismatch?: { mean: number; max: number };
+  /**
+   * Mean, 99th percentile and largest |sampler − trainer| log-probability over drawn tokens, and the correlation of the two
+   * (Pearson's r; absent where one of them does not vary).
+   */
+  mismatch?: { mean: number; max: number; p99?: number; correlation?: number };
   seconds: { total: number; rollout: number; learn: number };
+  /** Bytes in memory when the step's learning ended: of the worker, and of the process that its engine runs in. */
+  memory?: { worker: number; engine?: number };
 }
 
 /** Outcome of an evaluation on one dataset. */
@@ -111,9 +142,9 @@ export type Fact =
       task: string;
       paths: number;
       rewards: Reward['total'][];
-      /** Byte span of the line in trees.jsonl and of its columns in tokens.bin. */
-      span: { offset: number; length: number };
-      tokens: { offset: number; count: number };
+      /** Byte span of the line in trees.jsonl and of its columns in tokens.bin; absent where the tree is not kept. */
+      span?: { offset: number; length: number };
+      tokens?: { offset: number; count: number };
     }
   | { type: 'tree-failed'; tree: string; failure: Failure }
   | { type: 'step-finished'; summary: StepSummary }

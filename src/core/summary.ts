@@ -1,4 +1,5 @@
 /** Folds a step's trees into its numbers. Knows nothing of journals, charts or clocks: durations are handed in. */
+import { hasNoVariance } from './advantage.ts';
 import type { StepSummary } from './events.ts';
 import { responseTokens, segmentsOf, type Grown } from './tree.ts';
 import type { Decision, Path, Probe, Reward, Segment, ToolCall, Tree } from './types.ts';
@@ -11,7 +12,10 @@ export interface LearnNumbers {
   loss?: number;
   gradientNorm?: number;
   kl?: number;
+  approximateKl?: number;
   clipFraction?: number;
+  clipFractions?: NonNullable<StepSummary['clipFractions']>;
+  memory?: NonNullable<StepSummary['memory']>;
 }
 
 /** The numbers of a step from its judged trees; throws where there is no tree or a path was not judged. */
@@ -44,6 +48,7 @@ export function summarize(
     groups: groupNumbers(trees),
     tokens: { ...tokenNumbers(trees, probes), trained: trainedTokens },
     responseTokens: lengthNumbers(trees),
+    turns: turnNumbers(trees),
     stops: countBy(paths.map(({ stop }) => stop)),
     ...measured,
     skippedUpdates,
@@ -108,7 +113,24 @@ function entropyNumbers(grown: readonly Grown[]): StepSummary['entropy'] {
     all: sum / Math.max(1, count),
     ...(initial.length > 0 && { initial: meanOf(initial) }),
     ...(afterTool.length > 0 && { afterTool: meanOf(afterTool) }),
+    byTurn: turnEntropies(grown),
   };
+}
+
+/** [model turn] mean entropy of the turn's model tokens, over all trees. */
+function turnEntropies(grown: readonly Grown[]): (number | null)[] {
+  const sums: number[] = [];
+  const counts: number[] = [];
+  for (const { tree, columns } of grown)
+    for (const { kind, turn, start, count } of tree.segments) {
+      if (kind !== 'model') continue;
+      for (const entropy of columns.entropies.subarray(start, start + count)) {
+        if (Number.isNaN(entropy)) continue;
+        sums[turn] = (sums[turn] ?? 0) + entropy;
+        counts[turn] = (counts[turn] ?? 0) + 1;
+      }
+    }
+  return Array.from(sums, (sum, turn) => (counts[turn] ? sum / counts[turn] : null));
 }
 
 function branchNumbers(decisions: readonly Decision[], paths: readonly Path[]): StepSummary['branches'] {
@@ -125,6 +147,12 @@ function branchNumbers(decisions: readonly Decision[], paths: readonly Path[]): 
 
 function callNumbers(calls: readonly Omit<ToolCall, 'argument'>[]): StepSummary['toolCalls'] {
   const latencies = calls.map(({ latencyMs }) => latencyMs);
+  const tags = [...new Set(calls.map(({ tool }) => tool))];
+  const p95Of = (tag: string): number =>
+    quantile(
+      calls.flatMap(({ tool, latencyMs }) => (tool === tag ? latencyMs : [])),
+      0.95,
+    );
   return {
     total: calls.length,
     byTool: countBy(calls.map(({ tool }) => tool)),
@@ -132,6 +160,8 @@ function callNumbers(calls: readonly Omit<ToolCall, 'argument'>[]): StepSummary[
     ...(calls.length > 0 && {
       latencyP50Ms: quantile(latencies, 0.5),
       latencyP95Ms: quantile(latencies, 0.95),
+      latencyP95MsByTool: Object.fromEntries(tags.map(tag => [tag, p95Of(tag)])),
+      byOutcome: countBy(calls.map(({ outcome }) => outcome)),
     }),
   };
 }
@@ -148,7 +178,7 @@ function groupNumbers(trees: readonly Tree[]): StepSummary['groups'] {
     const right = paths.filter(({ reward }) => reward?.correct).length;
     groups[right === paths.length ? 'allRight' : right > 0 ? 'mixed' : 'allWrong']++;
   }
-  return groups;
+  return { ...groups, flat: trees.filter(hasNoVariance).length };
 }
 
 function tokenNumbers(
@@ -174,23 +204,59 @@ function tokenNumbers(
 
 function lengthNumbers(trees: readonly Tree[]): StepSummary['responseTokens'] {
   const lengths = trees.flatMap(tree => tree.paths.map((_, path) => responseTokens(tree, path)));
-  return { mean: meanOf(lengths), max: Math.max(...lengths) };
+  return {
+    mean: meanOf(lengths),
+    max: Math.max(...lengths),
+    p10: quantile(lengths, 0.1),
+    p90: quantile(lengths, 0.9),
+  };
 }
 
-/** Mean and largest |sampler − trainer| log-probability over tokens that both measured; absent where there is none. */
-function mismatchOf(grown: readonly Grown[]): { mean: number; max: number } | undefined {
-  let sum = 0;
-  let max = 0;
-  let count = 0;
+/** Model turns of each trajectory; a turn that was drawn in pieces counts once. */
+function turnNumbers(trees: readonly Tree[]): { mean: number; max: number } {
+  const turns = trees.flatMap(tree =>
+    tree.paths.map((_, path) => {
+      const written = segmentsOf(tree, path)
+        .map(index => tree.segments[index]!)
+        .filter(({ kind }) => kind === 'model');
+      return new Set(written.map(({ turn }) => turn)).size;
+    }),
+  );
+  return { mean: meanOf(turns), max: Math.max(...turns) };
+}
+
+/** How far sampler and trainer are apart on tokens that both measured; absent where there is none. */
+function mismatchOf(grown: readonly Grown[]): StepSummary['mismatch'] {
+  const pairs: [sampled: number, trained: number][] = [];
   for (const { columns } of grown)
     columns.samplerLogProbs.forEach((sampled, token) => {
-      const difference = Math.abs(sampled - columns.trainerLogProbs[token]!);
-      if (Number.isNaN(difference)) return;
-      sum += difference;
-      max = Math.max(max, difference);
-      count++;
+      const trained = columns.trainerLogProbs[token]!;
+      if (!Number.isNaN(sampled - trained)) pairs.push([sampled, trained]);
     });
-  return count === 0 ? undefined : { mean: sum / count, max };
+  if (pairs.length === 0) return undefined;
+  const differences = pairs.map(([sampled, trained]) => Math.abs(sampled - trained));
+  const correlation = correlationOf(pairs);
+  return {
+    mean: meanOf(differences),
+    max: differences.reduce((most, difference) => Math.max(most, difference), 0),
+    p99: quantile(differences, 0.99),
+    ...(correlation !== undefined && { correlation }),
+  };
+}
+
+/** Pearson's r; undefined where one side does not vary. */
+function correlationOf(pairs: readonly (readonly [number, number])[]): number | undefined {
+  const a = meanOf(pairs.map(([x]) => x));
+  const b = meanOf(pairs.map(([, y]) => y));
+  let both = 0;
+  let first = 0;
+  let second = 0;
+  for (const [x, y] of pairs) {
+    both += (x - a) * (y - b);
+    first += (x - a) ** 2;
+    second += (y - b) ** 2;
+  }
+  return first > 0 && second > 0 ? both / Math.sqrt(first * second) : undefined;
 }
 
 const countBy = <K extends string>(names: readonly K[]): Record<K, number> => {

@@ -1,6 +1,6 @@
 /** A journal line checked at the rim. Knows every type of event and nothing of files. */
 import type { EvaluationSummary, Event, EventType, Fact, StepSummary } from '../core/events.ts';
-import type { Failure, StopReason } from '../core/types.ts';
+import type { Failure, StopReason, ToolOutcome } from '../core/types.ts';
 import type { Shape } from './shape.ts';
 import { count, list, number, oneOf, optional, record, table, text } from './shape.ts';
 import { answeredCall, decision, pathOrigin, segmentKind, stopReason, tokenSpan } from './treeShape.ts';
@@ -12,6 +12,8 @@ const failure = record<Failure>({
 });
 
 const stops: Shape<Partial<Record<StopReason, number>>> = table(count);
+const outcomes: Shape<Partial<Record<ToolOutcome, number>>> = table(count);
+const orNull: Shape<number | null> = (value, place) => (value === null ? null : number(value, place));
 
 const stepSummary = record<StepSummary>({
   tasks: count,
@@ -28,6 +30,7 @@ const stepSummary = record<StepSummary>({
     all: number,
     initial: optional(number),
     afterTool: optional(number),
+    byTurn: optional(list(orNull)),
   }),
   branches: record<StepSummary['branches']>({
     asked: count,
@@ -42,22 +45,47 @@ const stepSummary = record<StepSummary>({
     errors: count,
     latencyP50Ms: optional(number),
     latencyP95Ms: optional(number),
+    byOutcome: optional(outcomes),
+    latencyP95MsByTool: optional(table(number)),
   }),
-  groups: record<StepSummary['groups']>({ allRight: count, mixed: count, allWrong: count }),
+  groups: record<StepSummary['groups']>({
+    allRight: count,
+    mixed: count,
+    allWrong: count,
+    flat: optional(count),
+  }),
   tokens: record<StepSummary['tokens']>({ sampled: count, unique: count, expanded: count, trained: count }),
-  responseTokens: record<StepSummary['responseTokens']>({ mean: number, max: number }),
+  responseTokens: record<StepSummary['responseTokens']>({
+    mean: number,
+    max: number,
+    p10: optional(number),
+    p90: optional(number),
+  }),
+  turns: optional(record<NonNullable<StepSummary['turns']>>({ mean: number, max: number })),
   stops,
   loss: optional(number),
   gradientNorm: optional(number),
   kl: optional(number),
+  approximateKl: optional(number),
   clipFraction: optional(number),
+  clipFractions: optional(
+    record<NonNullable<StepSummary['clipFractions']>>({ high: number, low: number, dual: number }),
+  ),
   skippedUpdates: count,
   filter: optional(
     record<NonNullable<StepSummary['filter']>>({ rounds: count, kept: count, dropped: count }),
   ),
   probes: optional(record<NonNullable<StepSummary['probes']>>({ made: count, calls: count, tokens: count })),
-  mismatch: optional(record<NonNullable<StepSummary['mismatch']>>({ mean: number, max: number })),
+  mismatch: optional(
+    record<NonNullable<StepSummary['mismatch']>>({
+      mean: number,
+      max: number,
+      p99: optional(number),
+      correlation: optional(number),
+    }),
+  ),
   seconds: record<StepSummary['seconds']>({ total: number, rollout: number, learn: number }),
+  memory: optional(record<NonNullable<StepSummary['memory']>>({ worker: number, engine: optional(number) })),
 });
 
 const interval: Shape<[number, number]> = (value, place) => {
@@ -114,8 +142,8 @@ const SHAPES: { readonly [T in EventType]: Shape<Body<T>> } = {
     task: text,
     paths: count,
     rewards: list(number),
-    span: record<{ offset: number; length: number }>({ offset: count, length: count }),
-    tokens: tokenSpan,
+    span: optional(record<{ offset: number; length: number }>({ offset: count, length: count })),
+    tokens: optional(tokenSpan),
   }),
   'tree-failed': record<Body<'tree-failed'>>({ tree: text, failure }),
   'step-finished': record<Body<'step-finished'>>({ summary: stepSummary }),

@@ -11,6 +11,8 @@ import type { Policy, StepSettings } from './policy/policy.ts';
 /** What the updates of one step came to: means over its updates, undefined where there was none. */
 export interface Learned extends LearnNumbers {
   updates: number;
+  /** Bytes of the engine's process, where it told them. */
+  engineMemory?: number;
 }
 
 export interface Learners {
@@ -39,18 +41,28 @@ export async function learn(
   const reports: ObjectiveReport[] = [];
   const norms: number[] = [];
   let skippedUpdates = 0;
+  let engineMemory: number | undefined;
   for (const part of parts) {
     const batch = collate(part, settings, entropies && part.map(one => entropies.get(one)!));
     if (batch.trees.length === 0) continue;
     if (learners.reference) await addReference(learners.reference, batch);
     const { report, scores } = await policy.accumulate(batch, objectiveSettings(config));
     if (!isScored) batch.members.forEach((member, i) => putScores(part[member]!, scores[i]!.logProbs));
-    const { gradientNorm, applied } = await policy.step(stepSettings(config, step));
+    const { gradientNorm, applied, memory } = await policy.step(stepSettings(config, step));
+    if (memory !== undefined) engineMemory = Math.max(engineMemory ?? 0, memory);
     if (!applied) skippedUpdates++;
     reports.push(report);
     norms.push(gradientNorm);
   }
-  return { updates: reports.length, skippedUpdates, ...summed(reports, norms) };
+  const { kl, ...means } = summed(reports, norms);
+  return {
+    updates: reports.length,
+    skippedUpdates,
+    ...means,
+    // Without a reference there is nothing to be far from.
+    ...(learners.reference && kl !== undefined && { kl }),
+    ...(engineMemory !== undefined && { engineMemory }),
+  };
 }
 
 /** Writes the trainer's log-probabilities into the trees' columns; returns its entropies [packed token] of each tree. */
@@ -81,7 +93,13 @@ function summed(
     trainedTokens,
     loss: mean(report => report.loss),
     kl: mean(report => report.kl),
+    approximateKl: mean(report => report.approximateKl),
     clipFraction: mean(report => report.clipFractionHigh + report.clipFractionLow + report.dualClipFraction),
+    clipFractions: {
+      high: mean(report => report.clipFractionHigh),
+      low: mean(report => report.clipFractionLow),
+      dual: mean(report => report.dualClipFraction),
+    },
     gradientNorm: norms.reduce((sum, norm) => sum + norm, 0) / norms.length,
   };
 }

@@ -64,7 +64,7 @@ async function takeStep(run: Training, step: number): Promise<void> {
   kept.forEach(({ tree }, index) => (tree.credit = credits[index]!));
 
   control.phase('training');
-  const { updates, ...learned } = await learn(run, kept, config, step);
+  const { updates, engineMemory, ...learned } = await learn(run, kept, config, step);
   if (learned.skippedUpdates > 0) tell({ type: 'warned', failure: notFinite(learned.skippedUpdates) }, step);
   if (filter && kept.length === 0) tell({ type: 'warned', failure: allDropped(step, filter.rounds) }, step);
   if (updates === 0) await run.policy.forget(`${step}.`);
@@ -75,10 +75,12 @@ async function takeStep(run: Training, step: number): Promise<void> {
     rollout: (rolledOut - started) / 1000,
     learn: (elapsed() - rolledOut) / 1000,
   };
-  tell(
-    { type: 'step-finished', summary: summarize(grown, { ...learned, ...(filter && { filter }) }, seconds) },
-    step,
-  );
+  const memory = {
+    worker: process.memoryUsage.rss(),
+    ...(engineMemory !== undefined && { engine: engineMemory }),
+  };
+  const numbers = { ...learned, memory, ...(filter && { filter }) };
+  tell({ type: 'step-finished', summary: summarize(grown, numbers, seconds) }, step);
 }
 
 /** Pauses where that was asked for. False where the run shall end after `step`. */

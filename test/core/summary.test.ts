@@ -26,20 +26,23 @@ describe('summary', () => {
     assert.equal(summary.trajectories, 8);
     assert.ok(Math.abs(summary.reward.mean - 5.1 / 8) < 1e-12);
     assert.equal(summary.accuracy, 6 / 8);
-    assert.deepEqual(summary.entropy, { all: 2, initial: 0.6, afterTool: 1 });
+    assert.deepEqual(summary.entropy, { all: 2, initial: 0.6, afterTool: 1, byTurn: [2] });
     assert.deepEqual(summary.toolCalls, {
       total: 1,
       byTool: { search: 1 },
       errors: 1,
       latencyP50Ms: 30,
       latencyP95Ms: 30,
+      latencyP95MsByTool: { search: 30 },
+      byOutcome: { error: 1 },
     });
-    assert.deepEqual(summary.groups, { allRight: 1, mixed: 1, allWrong: 0 });
+    assert.deepEqual(summary.groups, { allRight: 1, mixed: 1, allWrong: 0, flat: 1 });
     // Once each: 2 + 3 + 2 + 4 + 5 + 2 + 6; written out: (2+3+2+4) + (2+5) + (2+3+2+2) + (2+6).
     assert.deepEqual(summary.tokens, { sampled: 40, unique: 48, expanded: 70, trained: 20 });
-    assert.deepEqual(summary.responseTokens, { mean: 6.75, max: 9 });
+    assert.deepEqual(summary.responseTokens, { mean: 6.75, max: 9, p10: 5, p90: 9 });
+    assert.deepEqual(summary.turns, { mean: 1.5, max: 2 });
     assert.deepEqual(summary.stops, { answer: 8 });
-    assert.deepEqual(summary.mismatch, { mean: 0.25, max: 0.5 });
+    assert.deepEqual(summary.mismatch, { mean: 0.25, max: 0.5, p99: 0.25 + 0.98 * 0.25 });
     assert.deepEqual([summary.loss, summary.gradientNorm, summary.skippedUpdates], [-0.1, undefined, 0]);
   });
 
@@ -61,10 +64,24 @@ describe('summary', () => {
       errors: 1,
       latencyP50Ms: 10,
       latencyP95Ms: 10,
+      latencyP95MsByTool: { search: 10, python: 10 },
+      byOutcome: { ok: 1, error: 1 },
     });
     assert.equal(summary.tokens.sampled, 40 + 30);
     assert.equal(summary.tokens.unique, 48);
     assert.deepEqual(summary.filter, filter);
+  });
+
+  it('tells entropies by turn, and how sampler and trainer go together', () => {
+    const one = attributionTree();
+    const { columns } = one;
+    columns.entropies.set([1, 2, 3], 2);
+    columns.entropies.set([5, 7], 7);
+    columns.samplerLogProbs.set([-1, -2, -3], 2);
+    columns.trainerLogProbs.set([-1, -3, -2], 2);
+    const { entropy, mismatch } = summarize([one], LEARNED, SECONDS);
+    assert.deepEqual(entropy.byTurn, [2, 6]);
+    assert.equal(mismatch?.correlation, 0.5);
   });
 
   it('says nothing of what was not measured', () => {

@@ -30,7 +30,7 @@ async function timeless(folder: string): Promise<unknown> {
       ? undefined
       : value;
   return JSON.parse(JSON.stringify({ ...state, run: { ...run, run: '' } }, drop), (key, value: unknown) =>
-    key === 'seconds' ? undefined : value,
+    key === 'seconds' || key === 'memory' ? undefined : value,
   );
 }
 

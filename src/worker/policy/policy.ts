@@ -53,6 +53,8 @@ export interface StepReport {
   gradientNorm: number;
   /** False where the gradient was not finite: then nothing was changed. */
   applied: boolean;
+  /** Bytes in memory of the process that computed the step; absent where the engine cannot tell. */
+  memory?: number;
 }
 
 export interface StepSettings {

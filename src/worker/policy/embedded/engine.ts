@@ -45,7 +45,7 @@ export function createEngine(): Policy {
       gate.exclusive(() => {
         const report = opened().trainer.step(settings);
         opened().sampler.forget('');
-        return report;
+        return { ...report, memory: process.memoryUsage.rss() };
       }),
     save: (folder, withOptimizer) =>
       gate.exclusive(async () => {
