@@ -168,7 +168,7 @@ export const KEYS: { readonly [K in ConfigKey]: KeyOf<ConfigValue<K>> } = {
       8,
       1,
       4096,
-      'Trajectories that start from the prompt; the others come from branches, or fill the group up.',
+      'Trajectories that start from the prompt; the others come from branches, or fill the group up. Not used where algorithm.budget is not `fixed`.',
     ),
     symbol: 'N',
     section: ROLLOUT,
