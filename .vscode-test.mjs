@@ -6,6 +6,6 @@ export default defineConfig({
   files: 'out/host/**/*.test.cjs',
   workspaceFolder: process.env.BRANCHPOINT_TEST_WORKSPACE,
   extensionDevelopmentPath: fileURLToPath(new URL('.', import.meta.url)),
-  mocha: { ui: 'bdd', timeout: 120_000 },
+  mocha: { ui: 'bdd', timeout: 240_000 },
   useInstallation: { fromPath: fileURLToPath(new URL('test/host/code.mjs', import.meta.url)) },
 });

@@ -230,9 +230,7 @@ const ITEMS: { [K in Exclude<Row['kind'], 'run'>]: Make<K> } = {
   tree: treeItem,
   checkpoint({ checkpoint, step }, state) {
     const item = new vscode.TreeItem(checkpoint, vscode.TreeItemCollapsibleState.None);
-    const evaluation = state.evaluations.findLast(
-      evaluation => evaluation.checkpoint?.endsWith(checkpoint) === true,
-    );
+    const evaluation = state.evaluations.findLast(evaluation => evaluation.step === step);
     item.iconPath = new vscode.ThemeIcon('save');
     item.description = evaluation === undefined ? '' : accuracyOf(evaluation.summary);
     item.contextValue = 'checkpoint';

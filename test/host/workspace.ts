@@ -85,7 +85,7 @@ async function makeLaunchable(folder: string): Promise<void> {
     threads: 1,
     runs: 'runs',
     policy: { path: 'policy' },
-    data: { train: 'tasks.jsonl' },
+    data: { train: 'tasks.jsonl', heldOut: 'tasks.jsonl' },
     rollout: {
       tasksPerStep: 4,
       groupSize: 4,
@@ -95,6 +95,7 @@ async function makeLaunchable(folder: string): Promise<void> {
     },
     tools: { python: { enabled: false } },
     algorithm: { updatesPerStep: 1, entropyBonus: 0.1 },
+    evaluation: { tasks: 3, samples: 2, before: false, after: false },
     checkpoint: { every: 5, keep: 1 },
   };
   writeFileSync(

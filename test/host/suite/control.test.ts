@@ -6,7 +6,7 @@ import * as vscode from 'vscode';
 import { fold, type RunState } from '../../../src/core/fold.ts';
 import { commandId, type CommandName, VIEWS } from '../../../src/extension/names.ts';
 import { lastCheckpoint } from '../../../src/run/checkpoint.ts';
-import { FILES } from '../../../src/run/layout.ts';
+import { checkpointName, FILES } from '../../../src/run/layout.ts';
 import { liveLock } from '../../../src/run/lock.ts';
 import { openRun } from '../../../src/run/reader.ts';
 import { activated, at, hasPage, row, SMALL, until } from './host.ts';
@@ -93,6 +93,17 @@ describe('a run’s worker', () => {
     await reaches(runFolder!, 'a step after the resumption', ({ step }) => step > stopped);
     await run('stopRun', { runFolder });
     await until(() => !isAlive(pid), 'the worker’s end');
+  });
+
+  it('leaves checkpoints that a command measures on held-out tasks', async () => {
+    const [runFolder] = runsOf();
+    const { checkpoints } = await stateOf(runFolder!);
+    const { step } = checkpoints.at(-1)!;
+    const measured = await run('evaluateCheckpoint', { runFolder, checkpoint: checkpointName(step) });
+    assert.equal((measured as { tasks: number }).tasks, 3);
+    const { evaluations } = await stateOf(runFolder!);
+    assert.equal(evaluations.at(-1)?.step, step);
+    assert.equal(evaluations.at(-1)?.summary.samples, 2);
   });
 
   it('is found when somebody else started it', async () => {

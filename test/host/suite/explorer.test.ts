@@ -59,12 +59,12 @@ describe('the run explorer', function () {
     await unfold('Run whole-1', 'Steps');
     await unfold('Steps', 'Step 4, mean reward');
     await unfold('Step 4,', 'Tree 4.0');
-    await unfold('Checkpoints', 'Checkpoint of step 4');
+    await unfold('Checkpoints', 'Checkpoint of step 4, held-out .');
     await unfold('Evaluations', 'Evaluation after step 4');
     const trees = (await rowLabels()).filter(label => label.startsWith('Tree 4.'));
     assert.equal(trees.length, 4);
     for (const label of trees) assert.match(label, /branched, \d+ refused, What is/);
-    await shoot('explorer-dark');
+    await shoot('explorer');
   });
 
   it('opens a tree where its row is clicked', async () => {

@@ -22,7 +22,7 @@ export async function activated(): Promise<vscode.Extension<unknown>> {
 export async function until<T>(
   look: () => T | undefined | false | PromiseLike<T | undefined | false>,
   what: string,
-  limitMs = 90_000,
+  limitMs = 150_000,
 ): Promise<T> {
   for (const end = Date.now() + limitMs; Date.now() < end;) {
     const found = await look();
