@@ -16,8 +16,11 @@ export const CORPUS_FIX =
  * line is the quoted title. `where` (file and line number) is used in the FailureError for anything else.
  */
 export function parseDocument(line: string, where: string): Document | undefined {
-  if (line.trim() === '') return undefined;
-  const row = parseObject(line, where);
+  return line.trim() === '' ? undefined : documentOf(parseObject(line, where), where);
+}
+
+/** The document that an object is, in one of both forms. */
+export function documentOf(row: object, where: string): Document {
   const title = 'title' in row && typeof row.title === 'string' ? row.title : '';
   if ('text' in row && typeof row.text === 'string') return checked(title, row.text, where);
   if ('contents' in row && typeof row.contents === 'string') {

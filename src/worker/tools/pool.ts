@@ -2,7 +2,7 @@
  * All tools of a run behind one verb, with limits: every call gets an answer, whatever a tool does. Knows nothing of what
  * the tools are or of token streams.
  */
-import type { PooledResult, Tool, ToolPool, ToolResult } from './tool.ts';
+import { lateText, type PooledResult, type Tool, type ToolPool, type ToolResult } from './tool.ts';
 
 export interface PoolOptions {
   /** From the start of a call's execution; waiting in the queue does not count. */
@@ -26,7 +26,8 @@ export function openPool(tools: readonly Tool[], options: PoolOptions): ToolPool
   const execute = async (tool: Tool, argument: string): Promise<ToolResult> => {
     await queue.enter(tool);
     try {
-      return await answerOf(tool, argument, { timeoutMs: options.timeoutMs, closing: closing.signal });
+      const timeoutMs = options.timeoutMs + (tool.patienceMs ?? 0);
+      return await answerOf(tool, argument, { timeoutMs, closing: closing.signal });
     } finally {
       queue.leave(tool);
     }
@@ -96,10 +97,7 @@ async function answerOf(
 ): Promise<ToolResult> {
   if (closing.aborted) return failure(tool, 'the tools are closed');
   const stop = new AbortController();
-  const late: ToolResult = {
-    outcome: 'timed-out',
-    text: `Tool(${tool.tag}) did not answer within ${timeoutMs / 1000} seconds.`,
-  };
+  const late: ToolResult = { outcome: 'timed-out', text: lateText(tool.tag, timeoutMs) };
   let cleanUp = (): void => undefined;
   const interruption = new Promise<ToolResult>(interrupt => {
     const timer = setTimeout(() => interrupt(late), timeoutMs);

@@ -24,6 +24,12 @@ const ERROR_CHARACTERS = 1_000;
 const BUBBLEWRAP_PATIENCE_MS = 20;
 const PYODIDE_PATIENCE_MS = 500;
 
+/**
+ * A program's own limit is enforced by its sandbox. The pool's limit is this much longer, so that the first programs may wait
+ * for a sandbox that is still starting.
+ */
+const START_ALLOWANCE_MS = 30_000;
+
 interface Sandbox {
   description: string;
   residents: Residents;
@@ -40,6 +46,7 @@ export async function openPython(options: PythonOptions): Promise<Tool> {
     tag: 'python',
     description,
     concurrency,
+    patienceMs: START_ALLOWANCE_MS,
     run: async (source, signal) => resultOf(await residents.run(source, signal), options),
     close: () => residents.close(),
   };

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { FailureError } from '../../core/types.ts';
 import { CORPUS_FIX, parseDocument, type Document } from './corpus.ts';
+import { cleanQuery, pagesText, snippetOf } from './pages.ts';
 import type { Tool, ToolResult } from './tool.ts';
 
 export interface SearchOptions {
@@ -156,23 +157,15 @@ function indexOver(
   return {
     size,
     search(query) {
-      // upstream: quotes are the only characters that ARPO removes from a query.
-      const cleaned = query.replaceAll('"', '').trim();
+      const cleaned = cleanQuery(query);
       if (cleaned === '') return { outcome: 'error', text: 'The search query is empty.' };
       // Some documents may have the same text: ask for more, then keep the first of each.
       const rows = rank(cleaned, limits.results * 4);
       const snippets = [...new Set(rows.map(snippetAt))].slice(0, limits.results);
-      const lines = snippets.map((snippet, i) => `Page ${i + 1}: ${snippet}`);
-      return { outcome: 'ok', text: lines.join('\n') || 'No search results found.' };
+      return { outcome: 'ok', text: pagesText(snippets) };
     },
     close: () => database.close(),
   };
-}
-
-/** The title is put before a text that does not begin with it, so that the reader knows what the text is about. */
-function snippetOf({ title, text }: Document, characters: number): string {
-  const whole = title === '' || text.startsWith(title) ? text : `${title}: ${text}`;
-  return [...whole.slice(0, characters * 2)].slice(0, characters).join('');
 }
 
 /**

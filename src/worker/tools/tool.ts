@@ -7,7 +7,10 @@ export interface ToolResult {
   text: string;
 }
 
-/** A tool answers every call with a result: a failure is a result too, and `run` never rejects. */
+/**
+ * A tool answers a call with a result; a failure is a result too. Where `run` rejects, the pool makes the result; a
+ * PassingError says that the same call may succeed later.
+ */
 export interface Tool {
   /** The tag that calls it: `search` for <search>…</search>. */
   readonly tag: string;
@@ -15,14 +18,20 @@ export interface Tool {
   readonly description: string;
   /** Calls that it can work on at once; absent for as many as the pool allows. */
   readonly concurrency?: number;
+  /** Time beyond the pool's limit, for what it starts before it can work on a call; absent for none. */
+  readonly patienceMs?: number;
   run(argument: string, signal: AbortSignal): Promise<ToolResult>;
   close(): Promise<void>;
 }
 
+/** What a policy reads of a call that took too long. */
+export const lateText = (tag: string, timeoutMs: number): string =>
+  `Tool(${tag}) did not answer within ${timeoutMs / 1000} seconds.`;
+
 /** A result with what the pool measured. */
 export interface PooledResult extends ToolResult {
   latencyMs: number;
-  /** True where an identical call in flight answered. */
+  /** True where an identical call in flight, the cache or a recording answered. */
   shared: boolean;
 }
 

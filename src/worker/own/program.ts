@@ -1,0 +1,274 @@
+/**
+ * A program of the user's own that answers JSON objects, one a line and in any order. It is started when it is asked, and
+ * again when it has ended. Knows nothing of what it is asked or of what an answer means.
+ */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { OwnProgram } from '../../core/configTools.ts';
+import { PassingError } from '../retry.ts';
+
+/** Longer lines are no answers. */
+const LONGEST_LINE = 16 << 20;
+const COMPLAINT_CHARACTERS = 2_000;
+/** A program that has lost its input should end by itself. */
+const GRACE_MS = 1_000;
+
+interface Asked {
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+/** What came back, without its id. */
+export type Answer = Readonly<Record<string, unknown>>;
+
+export interface ProgramOptions {
+  /** How long one question may wait for its answer. */
+  timeoutMs: number;
+  /** What a program is asked first, whenever it is started; until it has answered, no time of others is counted. */
+  probe: object;
+  /** Throws an Error where the answer to the probe is not as it should be. */
+  check(answer: Answer): void;
+}
+
+/** No answer came in time. */
+export class LateError extends Error {
+  override readonly name = 'LateError';
+}
+
+const START_MS = 60_000;
+
+/** Ended with this process, however it exits. */
+const living = new Set<Child>();
+process.once('exit', () => living.forEach(child => child.kill()));
+
+export class Program {
+  /** What it is called in messages: the module, or the command's words. */
+  readonly label: string;
+  private readonly own: OwnProgram;
+  private readonly options: ProgramOptions;
+  private child: Child | undefined;
+  private ready: Promise<void> = Promise.resolve();
+  private isClosed = false;
+
+  constructor(own: OwnProgram, options: ProgramOptions) {
+    this.own = own;
+    this.options = options;
+    this.label = own.module === '' ? own.command.join(' ') : own.module;
+  }
+
+  /** Resolves when the program has answered the probe; rejects with an Error that says why it did not. */
+  async open(): Promise<void> {
+    await this.start();
+  }
+
+  /**
+   * Sends an object and waits for its answer. Rejects with a LateError where it took too long, with a PassingError where the
+   * program ended or wrote something else than answers, and with an Error where it answered `{ error }`. A program that kept
+   * somebody waiting for too long is ended, and so is one whose caller gives up: a question cannot be taken back.
+   */
+  async ask(request: object, signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted();
+    const child = await this.start();
+    const answer = await within(child, child.ask(request), this.options.timeoutMs, signal);
+    if (answer.error === undefined) return answer;
+    throw new Error(typeof answer.error === 'string' ? answer.error : JSON.stringify(answer.error));
+  }
+
+  /** Resolves when the program is gone. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.child?.close();
+  }
+
+  private async start(): Promise<Child> {
+    if (this.isClosed) throw new Error(`${this.label} is closed.`);
+    if (!this.child || this.child.hasEnded) {
+      this.child = new Child(this.label, startOf(this.own));
+      this.ready = this.tryOut(this.child);
+    }
+    const child = this.child;
+    await this.ready;
+    return child;
+  }
+
+  private async tryOut(child: Child): Promise<void> {
+    const { probe, check } = this.options;
+    const answer = await within(child, child.ask(probe), START_MS, NEVER);
+    try {
+      check(answer);
+    } catch (error) {
+      child.end('it answered the probe wrongly');
+      throw error;
+    }
+  }
+}
+
+const NEVER = new AbortController().signal;
+
+/** The answer, or a LateError after the time. */
+async function within(
+  child: Child,
+  answer: Promise<Answer>,
+  ms: number,
+  signal: AbortSignal,
+): Promise<Answer> {
+  let stop = (): void => undefined;
+  const late = new Promise<never>((_, reject) => {
+    stop = () => {
+      const seconds = `${ms / 1000} seconds`;
+      reject(new LateError(`${child.label} did not answer within ${seconds}.${child.lastWords()}`));
+      child.end('it kept another caller waiting for too long');
+    };
+  });
+  const timer = setTimeout(stop, ms);
+  signal.addEventListener('abort', stop);
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+    // Whoever lost the race has been told.
+    late.catch(() => undefined);
+    answer.catch(() => undefined);
+  }
+}
+
+interface Start {
+  command: string;
+  args: readonly string[];
+  folder: string;
+}
+
+/** A module is loaded by a process of its own, so that it can neither stop nor crash the worker. */
+function startOf({ module, command, folder }: OwnProgram): Start {
+  if (module === '') return { command: command[0]!, args: command.slice(1), folder };
+  const bundled = join(import.meta.dirname, 'ownModule.cjs');
+  const loader = existsSync(bundled) ? bundled : join(import.meta.dirname, 'moduleChild.ts');
+  return { command: process.execPath, args: [loader, module], folder };
+}
+
+/** One life of the program. */
+class Child {
+  hasEnded = false;
+  readonly label: string;
+  private readonly process: ChildProcessWithoutNullStreams;
+  private readonly gone: Promise<void>;
+  private readonly asked = new Map<number, Asked>();
+  private received = '';
+  private complaint = '';
+  private questions = 0;
+
+  constructor(label: string, { command, args, folder }: Start) {
+    this.label = label;
+    living.add(this);
+    this.process = spawn(command, args, {
+      cwd: folder,
+      stdio: 'pipe',
+      windowsHide: true,
+      // A group of its own, so that what it starts ends with it, and a terminal's Ctrl-C does not reach it.
+      detached: process.platform !== 'win32',
+      env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+    });
+    // What it started must not outlive it, nor keep its output open.
+    this.process.once('exit', () => this.signalGroup());
+    this.gone = new Promise(resolve => {
+      this.process.once('close', (status, signal) => {
+        const how = signal === null ? `ended with status ${status}` : `was ended by ${signal}`;
+        this.forget(`${this.label} ${how}.`);
+        resolve();
+      });
+      this.process.once('error', error => {
+        this.forget(`${this.label} cannot be started: ${error.message}.`);
+        if (this.process.pid === undefined) resolve();
+      });
+    });
+    this.process.stdout.setEncoding('utf8').on('data', (text: string) => this.receive(text));
+    this.process.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.complaint = (this.complaint + text).slice(-COMPLAINT_CHARACTERS);
+    });
+    // A write to a program that has just ended: its end is seen by 'close'.
+    this.process.stdin.on('error', () => this.kill());
+  }
+
+  ask(request: object): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const id = ++this.questions;
+      this.asked.set(id, { resolve, reject });
+      this.process.stdin.write(`${JSON.stringify({ id, ...request })}\n`);
+    });
+  }
+
+  /** What it said last on its standard error, for messages. */
+  lastWords(): string {
+    const words = this.complaint.trim().split('\n').slice(-3).join('\n');
+    return words === '' ? '' : ` It said: ${words}`;
+  }
+
+  /** Ends it at once; who still waits is told why. */
+  end(reason: string): void {
+    this.forget(`${this.label} was ended: ${reason}.`);
+    this.kill();
+  }
+
+  /** Does not wait. */
+  kill(): void {
+    if (process.platform === 'win32') this.process.kill('SIGKILL');
+    else this.signalGroup();
+  }
+
+  async close(): Promise<void> {
+    this.process.stdin.end();
+    const timer = setTimeout(() => this.kill(), GRACE_MS);
+    await this.gone;
+    clearTimeout(timer);
+  }
+
+  private signalGroup(): void {
+    if (process.platform === 'win32' || this.process.pid === undefined) return;
+    try {
+      process.kill(-this.process.pid, 'SIGKILL');
+    } catch (error) {
+      // It is gone already.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+
+  private forget(message: string): void {
+    this.hasEnded = true;
+    living.delete(this);
+    for (const { reject } of this.asked.values()) reject(new PassingError(message + this.lastWords()));
+    this.asked.clear();
+  }
+
+  private receive(text: string): void {
+    const lines = (this.received + text).split('\n');
+    this.received = lines.pop() ?? '';
+    for (const line of lines) if (line.trim() !== '') this.take(line);
+    if (this.received.length > LONGEST_LINE) this.end('it wrote a line without end');
+  }
+
+  private take(line: string): void {
+    const answer = parsed(line);
+    const asked = answer && this.asked.get(answer.id as number);
+    if (!asked) {
+      const shown = JSON.stringify(line.length > 120 ? `${line.slice(0, 120)}…` : line);
+      this.end(
+        `it wrote ${shown} to its standard output, which is no answer with the id of a question; messages belong to the standard error`,
+      );
+      return;
+    }
+    const { id, ...rest } = answer;
+    this.asked.delete(id as number);
+    asked.resolve(rest);
+  }
+}
+
+function parsed(line: string): Answer | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as Answer) : undefined;
+  } catch {
+    return undefined; // Told as nonsense.
+  }
+}
