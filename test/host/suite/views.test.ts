@@ -41,6 +41,22 @@ async function refusedTree(): Promise<string> {
   throw new Error('No recorded tree has both answers.');
 }
 
+const workbench = (): vscode.WorkspaceConfiguration => vscode.workspace.getConfiguration('workbench');
+/** Name of the picture, of the theme, and of the class that webviews then have. */
+const THEMES = [
+  ['dark', 'Dark 2026', 'vscode-dark'],
+  ['light', 'Light 2026', 'vscode-light'],
+  ['contrast', 'Default High Contrast', 'vscode-high-contrast'],
+] as const;
+/** What is there when a view has drawn itself. */
+const PAINTED = {
+  openDashboard: { frame: frameOf('dashboard'), selector: '.chart canvas[aria-label*="at step 4"]' },
+  openTree: { frame: frameOf('tree'), selector: 'svg .bar' },
+  openTrajectory: { frame: undefined, selector: '.editor-instance .codelens-decoration' },
+} as const;
+const TWO_FRAMES =
+  'new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))';
+
 describe('views', function () {
   before(async function () {
     if (!hasPage) this.skip();
@@ -113,30 +129,22 @@ describe('views', function () {
 
   const picture = process.env.BRANCHPOINT_SHOTS === undefined ? undefined : it;
   picture?.('is photographed in every kind of theme', async () => {
-    const themes = { dark: 'Dark 2026', light: 'Light 2026', contrast: 'Default High Contrast' };
     const tree = await refusedTree();
     const target = { runFolder: WHOLE(), tree, path: 0 };
-    for (const [name, theme] of Object.entries(themes)) {
-      await vscode.workspace
-        .getConfiguration('workbench')
-        .update('colorTheme', theme, vscode.ConfigurationTarget.Global);
+    for (const [name, theme, kind] of THEMES) {
+      await workbench().update('colorTheme', theme, vscode.ConfigurationTarget.Global);
       for (const command of ['openDashboard', 'openTree', 'openTrajectory'] as const) {
         await vscode.commands.executeCommand(commandId(command), target);
-        const shown = { openDashboard: '.chart', openTree: 'svg .bar', openTrajectory: '' }[command];
-        const kind = command === 'openTree' ? 'tree' : 'dashboard';
+        const { frame, selector } = PAINTED[command];
         await until(
-          () =>
-            shown === ''
-              ? vscode.window.activeTextEditor !== undefined
-              : page('count', { frame: frameOf(kind), selector: shown }).then(count => Number(count) > 0),
-          shown,
+          async () =>
+            Number(await page('count', { selector, ...(frame && { frame: `${frame}.${kind}` }) })) > 0,
+          `${selector} in theme ${theme}`,
         );
-        await new Promise(resolve => setTimeout(resolve, 700));
+        await page('eval', { expression: TWO_FRAMES, ...(frame && { frame }) });
         await shoot(`${command.replace('open', '').toLowerCase()}-${name}`);
       }
     }
-    await vscode.workspace
-      .getConfiguration('workbench')
-      .update('colorTheme', undefined, vscode.ConfigurationTarget.Global);
+    await workbench().update('colorTheme', undefined, vscode.ConfigurationTarget.Global);
   });
 });
