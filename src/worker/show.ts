@@ -9,8 +9,20 @@ export function showTree(tree: Tree): string[] {
     `tree ${tree.id}   ${tree.paths.length} of ${tree.total} trajectories, ${tree.initial} from the prompt at first, rule ${tree.rule}`,
     `task ${tree.task.id}${tree.task.ability ? ` (${tree.task.ability})` : ''}: ${oneLine(tree.task.question, 160)}`,
     `expects ${references}`,
+    ...probeLines(tree),
+    ...(tree.isDropped ? ['dropped by the filter: all trajectories earned the same'] : []),
   ];
   return [...head, ...drawSegment(tree, 0, '', '')];
+}
+
+/** What decided how many trajectories start from the prompt. */
+function probeLines({ probe, total, initial }: Tree): string[] {
+  if (!probe) return [];
+  const { form, rootEntropy, turnEntropy, share, calls } = probe;
+  const entropies = `H of the prompt ${rootEntropy.toFixed(3)}, of turns ${turnEntropy.toFixed(3)}`;
+  return [
+    `probe ${form}: ${entropies} → ${share.toFixed(2)} of ${total}, so ${initial}   (${calls.length} ${calls.length === 1 ? 'call' : 'calls'})`,
+  ];
 }
 
 /**
@@ -56,7 +68,7 @@ const callLabel = ({ call }: Segment): string =>
 
 /** The question's numbers and its answer, also where the answer was no. */
 export function decisionLabel(decision: Decision): string {
-  const { initialEntropy, entropy, entropyDelta, probability, draw, threshold, outcome } = decision;
+  const { initialEntropy, entropy, entropyDelta, penalty, probability, draw, threshold, outcome } = decision;
   const entropies = `H₀ ${initialEntropy.toFixed(3)}  Hₜ ${entropy.toFixed(3)}  ΔH ${signed(entropyDelta)}`;
   const gate =
     draw !== undefined
@@ -70,7 +82,8 @@ export function decisionLabel(decision: Decision): string {
     budget: `no budget (${decision.made} of ${decision.total} made)`,
     length: 'no tokens left',
   }[outcome];
-  return `path ${decision.path} asks: P ${short(probability)}, ${gate} → ${answer}   (${entropies})`;
+  const damped = penalty ? ` damped by ${short(penalty.factor)} after ${penalty.consecutive} in a row` : '';
+  return `path ${decision.path} asks: P ${short(probability)}${damped}, ${gate} → ${answer}   (${entropies})`;
 }
 
 function pathLabel(tree: Tree, index: number): string {
