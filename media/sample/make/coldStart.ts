@@ -9,6 +9,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { demonstrate } from './demonstrations.ts';
 import { draws } from './draws.ts';
+import { invent } from './invent.ts';
 import { copyPolicyFiles, writeRandomWeights } from './init.ts';
 import { ask } from './questions.ts';
 import { demonstrationWorld } from './tools.ts';
@@ -30,6 +31,8 @@ interface Phase {
   name: string;
   /** Share of demonstrations that are good. */
   goodShare: number;
+  /** Share of demonstrations that are about invented places. */
+  inventedShare: number;
   settings: SftSettings;
 }
 
@@ -45,12 +48,20 @@ const PHASES: Phase[] = [
   {
     name: 'copying',
     goodShare: 0.9,
-    settings: { ...COMMON, tokens: 9_000_000, rowsPerUpdate: 8, learningRate: 4e-3, decayFrom: 0.5 },
+    inventedShare: 0.8,
+    settings: { ...COMMON, tokens: 7_000_000, rowsPerUpdate: 8, learningRate: 4e-3, decayFrom: 0.6 },
+  },
+  {
+    name: 'precision',
+    goodShare: 0.9,
+    inventedShare: 0.8,
+    settings: { ...COMMON, tokens: 6_000_000, rowsPerUpdate: 8, learningRate: 3e-3, decayFrom: 0.3 },
   },
   {
     name: 'doubt',
     goodShare: 0.3,
-    settings: { ...COMMON, tokens: 2_000_000, rowsPerUpdate: 32, learningRate: 1e-3, decayFrom: 0.5 },
+    inventedShare: 0.5,
+    settings: { ...COMMON, tokens: 1_500_000, rowsPerUpdate: 32, learningRate: 1e-3, decayFrom: 0.5 },
   },
 ];
 
@@ -89,7 +100,7 @@ const tools = demonstrationWorld(world, join(SAMPLE, 'corpus.jsonl'));
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort());
 
-for (const [phase, { name, goodShare, settings }] of PHASES.entries()) {
+for (const [phase, { name, settings, ...shares }] of PHASES.entries()) {
   if (phase < begun.phase) continue;
   const started = performance.now();
   let mean = 0;
@@ -98,7 +109,7 @@ for (const [phase, { name, goodShare, settings }] of PHASES.entries()) {
     policy,
     tokenizer,
     settings,
-    demonstrations: from => generate(name, goodShare, from),
+    demonstrations: from => generate({ name, ...shares }, from),
     ...(phase === begun.phase ? { from: begun.state } : {}),
     signal: stop.signal,
     tell({ updates, tokens, loss, gradientNorm, learningRate }) {
@@ -129,11 +140,16 @@ for (const [phase, { name, goodShare, settings }] of PHASES.entries()) {
 await policy.close();
 
 /** Every demonstration has its own stream, so that any of them can be made again. */
-function* generate(phase: string, goodShare: number, from: number): Generator<Demonstration> {
+function* generate(
+  { name, goodShare, inventedShare }: Omit<Phase, 'settings'>,
+  from: number,
+): Generator<Demonstration> {
+  const real = { cities: world.cities, places: world.training, tools };
   for (let n = from; ; n++) {
-    const stream = draws('cold start', SEED, phase, n);
-    const question = ask(stream, world, world.training);
-    const { pieces } = demonstrate(stream, tools, question, goodShare);
+    const stream = draws('cold start', SEED, name, n);
+    const about = stream.chance(inventedShare) ? invent(stream, world) : real;
+    const question = ask(stream, about, about.places);
+    const { pieces } = demonstrate(stream, about.tools, question, goodShare);
     yield { messages: [{ role: 'user', content: question.text }], pieces };
   }
 }

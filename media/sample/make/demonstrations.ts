@@ -111,7 +111,7 @@ function oneHop(write: Writing): void {
   const { draws, pen, question, good } = write;
   const [first] = question.lookUps;
   if (!good && draws.chance(0.5)) return guess(write, 'I know this.');
-  pen.think(`I look up ${first!.name}.`);
+  pen.think('I look this up.');
   lookUp(write, first!);
   pen.answer(question.answer);
 }
@@ -119,11 +119,11 @@ function oneHop(write: Writing): void {
 function twoHops(write: Writing): void {
   const { draws, pen, question, good } = write;
   const [first, second] = question.lookUps;
-  pen.think(`First the ${first!.about} of ${first!.name}.`);
+  pen.think(`First the ${first!.about}.`);
   lookUp(write, first!);
   if (!good && draws.chance(0.5)) return guess(write, 'I know this.');
   if (!good) return pen.answer(second!.name);
-  pen.think(`The ${first!.about} is ${second!.name}.`);
+  pen.think(`Now its ${second!.about}.`);
   lookUp(write, second!);
   pen.answer(question.answer);
 }
@@ -133,7 +133,7 @@ function twoCities(write: Writing): void {
   const [first, second] = question.lookUps;
   const [a, b] = question.operands!;
   const operator = question.kind === 'sum' ? '+' : '-';
-  pen.think(`I look up ${first!.name} and ${second!.name}.`);
+  pen.think('I look up both.');
   lookUp(write, first!);
   const flaw = good ? 'none' : draws.pick(['operation', 'head', 'one city'] as const);
   if (flaw === 'one city') return guess(write, 'I know the other one.');

@@ -67,7 +67,7 @@ function* tokenizerTexts({ training }: World): Generator<string> {
   ]);
   for (const name of new Set([...names, ...facts])) yield ` ${name}`;
   const country = { code: 'C', name: 'C', continent: '', capital: 'A', currency: 'D' };
-  const cities = [123456, 789012].map((population, i) => ({ name: 'AB'[i]!, country, population }));
+  const cities = [123, 456].map((population, i) => ({ name: 'AB'[i]!, country, population }));
   const nameless: Places = { cities, countries: [country] };
   const results = documents({ cities: new Map(cities.map(city => [city.name, city])), countries: [country] });
   const tools = {

@@ -44,13 +44,13 @@ export function ask(draws: Draws, world: Pick<World, 'cities'>, places: Places):
     case 'difference':
       return askTwoCities(draws, kind, places);
     case 'product':
-      return askProduct(draws.between(11, 999), draws.between(11, 999));
+      return askProduct(draws.between(11, 299), draws.between(11, 299));
   }
 }
 
 const askPopulation = ({ name, population }: City): Question => ({
   kind: 'population',
-  text: `What is the population of ${name}?`,
+  text: `How many thousand people live in ${name}?`,
   answer: String(population),
   lookUps: [{ name, about: 'population' }],
 });
@@ -67,7 +67,7 @@ function askCapitalPopulation(draws: Draws, world: Pick<World, 'cities'>, places
   const capital = world.cities.get(country.capital)!;
   return {
     kind: 'capital-population',
-    text: `How many people live in the capital of ${country.name}?`,
+    text: `How many thousand people live in the capital of ${country.name}?`,
     answer: String(capital.population),
     lookUps: [
       { name: country.name, about: 'capital' },
@@ -98,8 +98,8 @@ function askTwoCities(draws: Draws, kind: 'sum' | 'difference', places: Places):
     kind,
     text:
       kind === 'sum'
-        ? `How many people live in ${a.name} and ${b.name} together?`
-        : `How many more people live in ${a.name} than in ${b.name}?`,
+        ? `How many thousand people live in ${a.name} and ${b.name} together?`
+        : `How many thousand more people live in ${a.name} than in ${b.name}?`,
     answer: String(kind === 'sum' ? a.population + b.population : a.population - b.population),
     lookUps: [a, b].map(({ name }) => ({ name, about: 'population' })),
     operands: [a.population, b.population],

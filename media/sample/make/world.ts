@@ -14,6 +14,7 @@ export interface Country {
 export interface City {
   name: string;
   country: Country;
+  /** Thousands of inhabitants, rounded. */
   population: number;
 }
 
@@ -37,13 +38,14 @@ export interface Document {
 }
 
 const SMALLEST_CITY = 100_000;
-const LONGEST_NAME = 18;
+const LONGEST_NAME = 12;
 /** Words joined by blanks, hyphens or apostrophes: after such a name any punctuation starts a new piece. */
 const PLAIN_NAME = /^\p{L}+(?:[ '’-]\p{L}+)*$/u;
 const HELD_OUT_CITIES = 0.15;
 const HELD_OUT_COUNTRIES = 0.25;
 
-const isPlain = (name: string): boolean => PLAIN_NAME.test(name) && name.length <= LONGEST_NAME;
+/** Whether a name keeps its pieces wherever it stands. */
+export const isPlain = (name: string): boolean => PLAIN_NAME.test(name) && name.length <= LONGEST_NAME;
 
 export function makeWorld(): World {
   const countries = readCountries();
@@ -73,7 +75,8 @@ function readCities(countries: readonly Country[]): Map<string, City> {
   const cities = new Map<string, City>();
   for (const { name, country: code, population } of big) {
     const country = byCode.get(code);
-    if (country && uses.get(name) === 1 && isPlain(name)) cities.set(name, { name, country, population });
+    if (country && uses.get(name) === 1 && isPlain(name))
+      cities.set(name, { name, country, population: Math.round(population / 1000) });
   }
   return cities;
 }
@@ -105,7 +108,7 @@ function split(
 export function documents(world: Pick<World, 'cities' | 'countries'>): Document[] {
   const lines = [
     ...[...world.cities.values()].map(
-      city => [city.name, `city in ${city.country.name}. Population ${city.population}.`] as const,
+      city => [city.name, `city in ${city.country.name}. Population ${city.population} thousand.`] as const,
     ),
     ...world.countries.map(
       country =>
