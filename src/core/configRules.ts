@@ -21,7 +21,7 @@ const RULES: readonly Rule[] = [
         }
       : undefined,
   ({ preset, rollout: { initialRollouts, groupSize }, algorithm: { budget } }) => {
-    if (initialRollouts > groupSize)
+    if (budget === 'fixed' && initialRollouts > groupSize)
       return {
         keys: ['rollout.initialRollouts', 'rollout.groupSize'],
         message: `${initialRollouts} trajectories from the prompt (initialRollouts) do not fit into a group of ${groupSize} (groupSize).`,

@@ -100,6 +100,12 @@ describe('config', () => {
     }
   });
 
+  it('does not hold the prompt’s share against the group where a probe decides it', () => {
+    assert.equal(accepted({ preset: 'aepo', rollout: { groupSize: 4 } }).rollout.groupSize, 4);
+    const fixed = { preset: 'aepo', rollout: { groupSize: 4 }, algorithm: { budget: 'fixed' } };
+    assert.equal(refused(fixed)[0]!.key, 'rollout.groupSize');
+  });
+
   it('lets a key override its preset', () => {
     assert.equal(
       accepted({ preset: 'arpo-upstream', rollout: { entropyWeight: 0.4 } }).rollout.entropyWeight,
