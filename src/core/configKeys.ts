@@ -1,5 +1,6 @@
 /** Every key of a run's configuration: its type, range, default and meaning, in one table. Knows nothing of how a config is read. */
 import { ALGORITHM_KEYS, PRESET_MEANINGS, type AlgorithmConfig, type Preset } from './configAlgorithm.ts';
+import { DATA_KEYS, RECORD_KEYS, type DataConfig, type RecordConfig } from './configData.ts';
 import { amount, choice, count, flag, MILLION, path, ROLLOUT } from './configSpecs.ts';
 import type { AnyKey, KeyOf } from './configSpecs.ts';
 import { REWARD_KEYS, TOOL_KEYS, type RewardConfig, type ToolsConfig } from './configTools.ts';
@@ -26,14 +27,7 @@ export interface Config {
     /** Folder in Hugging Face layout. */
     path: string;
   };
-  data: {
-    /** Parquet in the verl schema, or JSONL. */
-    train: string;
-    /** Same; '' for no evaluation. */
-    heldOut: string;
-    /** Order of training tasks. */
-    shuffle: boolean;
-  };
+  data: DataConfig;
   rollout: {
     rule: Rule;
     tasksPerStep: number;
@@ -88,7 +82,10 @@ export interface Config {
     every: number;
     /** Keep the last n with optimiser state; 0 for all. */
     keep: number;
+    /** Of older ones keep the weights of every n-th; 0 for none. */
+    keepEvery: number;
   };
+  record: RecordConfig;
 }
 
 /** The dotted names of a config's values: `rollout.groupSize`. A list, or a table of names that users choose, is one value. */
@@ -145,9 +142,7 @@ export const KEYS: { readonly [K in ConfigKey]: KeyOf<ConfigValue<K>> } = {
     ),
     isRequired: true,
   },
-  'data.train': { ...path('', 'Training tasks: Parquet in the verl schema, or JSONL.'), isRequired: true },
-  'data.heldOut': path('', 'Held-out tasks for evaluation, in the same formats; empty for no evaluation.'),
-  'data.shuffle': flag(true, 'Whether each pass over the training tasks has its own seeded order.'),
+  ...DATA_KEYS,
   'rollout.rule': {
     ...choice('paper', 'Which reading of ARPO’s branching decides.', {
       paper:
@@ -219,7 +214,12 @@ export const KEYS: { readonly [K in ConfigKey]: KeyOf<ConfigValue<K>> } = {
     ),
     aboveMinimum: true,
   },
-  'rollout.maxPromptTokens': count(1536, 1, MILLION, 'Longer prompts are left out of the dataset.'),
+  'rollout.maxPromptTokens': count(
+    1536,
+    1,
+    MILLION,
+    'Tokens of a prompt; `data.longPrompts` says what becomes of longer ones.',
+  ),
   'rollout.maxResponseTokens': count(
     4096,
     1,
@@ -278,6 +278,13 @@ export const KEYS: { readonly [K in ConfigKey]: KeyOf<ConfigValue<K>> } = {
     MILLION,
     'Checkpoints that keep their optimiser state, the newest n; 0 for all.',
   ),
+  'checkpoint.keepEvery': count(
+    1,
+    0,
+    MILLION,
+    'Of checkpoints that lost their optimiser state keep the weights of every n-th, and of those that an evaluation is due for; 0 for none but these.',
+  ),
+  ...RECORD_KEYS,
 };
 
 /** What a preset changes of the defaults. */

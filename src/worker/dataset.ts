@@ -2,14 +2,11 @@
  * Reads tasks from parquet in the verl schema or from JSON Lines, and says which tasks a step takes. Knows nothing of
  * tokens, tools or how tasks are answered.
  */
-import { createReadStream } from 'node:fs';
 import { basename, extname } from 'node:path';
-import { createInterface } from 'node:readline';
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
 import type { Config } from '../core/config.ts';
 import { permutation, streamKey } from '../core/random.ts';
 import { FailureError, type Failure, type Message, type Task } from '../core/types.ts';
+import { isRow, readRows, refusal, valueAt, type Row } from './rows.ts';
 
 export interface Dataset {
   /** File name without its ending. */
@@ -20,20 +17,96 @@ export interface Dataset {
   warnings: readonly Failure[];
 }
 
-type Row = Readonly<Record<string, unknown>>;
+/** How rows become tasks: where they have what a task needs, and what is said before. */
+export type Reading = Partial<Pick<Config['data'], 'fields' | 'system'>>;
 
-const COLUMNS = ['data_source', 'prompt', 'ability', 'reward_model'];
-const FIELDS = 'prompt and reward_model.ground_truth (verl), or question and answer';
+/** Usual names, in the order in which they are looked for. */
+const QUESTIONS = ['prompt', 'messages', 'question', 'problem'];
+const ANSWERS = ['reward_model.ground_truth', 'answer', 'answers', 'golden_answers'];
+const FIELDS =
+  'prompt and reward_model.ground_truth (verl), or question and answer; other names go into data.fields';
 /** What became of `\boxed` in ARPO's released system prompts: `\b` was read as a backspace (quirk Q10). */
 const BROKEN_BOXED = '\u0008oxed';
+/** Where a worked solution in the style of GSM8K gives its answer. */
+const SOLUTION = /^####[ \t]*(.+)$/m;
 
 /** Throws a FailureError that names file, row, field and fix where a row is no task. */
-export async function openDataset(path: string): Promise<Dataset> {
+export async function openDataset(path: string, reading: Reading = {}): Promise<Dataset> {
+  const { dataset, problems } = await readDataset(path, reading);
+  const [first, ...others] = problems;
+  if (!first) return dataset;
+  const more =
+    others.length === 0
+      ? ''
+      : ` So it is with ${counted(others.length)} more ${others.length === 1 ? 'row' : 'rows'}.`;
+  throw new FailureError({ ...first, message: first.message + more });
+}
+
+/** As openDataset, but rows that are no tasks are left out and reported; the dataset may be empty where there are such. */
+export async function readDataset(
+  path: string,
+  reading: Reading = {},
+): Promise<{ dataset: Dataset; problems: Failure[] }> {
   const name = basename(path, extname(path));
-  const rows = await readRows(path);
+  const names = namesOf(reading.fields);
+  const wanted = Object.values(names).flat();
+  const rows = await readRows(path, [...wanted, ...wanted.map(field => field.split('.')[0]!)]);
   if (rows.length === 0) throw refusal(`${path} has no rows.`, `Put at least one task into it: ${FIELDS}.`);
-  const tasks = rows.map(({ row, place }) => taskOf(row, `${name}#${place}`, `${path}, row ${place}`));
-  return { name, tasks: tasks.map(withBoxed), warnings: warningsOf(path, tasks) };
+  const problems: Failure[] = [];
+  const tasks: Task[] = [];
+  const places = new Map<string, number>();
+  for (const { row, place } of rows)
+    try {
+      const task = taskOf(row, { id: `${name}#${place}`, where: `${path}, row ${place}`, names });
+      refuseTwice(places, task.id, { path, place });
+      tasks.push(task);
+    } catch (error) {
+      if (!(error instanceof FailureError)) throw error;
+      problems.push(error.failure);
+    }
+  const dataset = {
+    name,
+    tasks: tasks.map(task => withSystem(withBoxed(task), reading.system ?? '')),
+    warnings: warningsOf(path, tasks),
+  };
+  return { dataset, problems };
+}
+
+type Names = Readonly<Record<keyof Config['data']['fields'] | 'source', readonly string[]>>;
+
+const namesOf = (fields: Reading['fields']): Names => {
+  const named = (field: string | undefined, usual: readonly string[]): readonly string[] =>
+    field ? [field] : usual;
+  return {
+    question: named(fields?.question, QUESTIONS),
+    answer: named(fields?.answer, ANSWERS),
+    ability: named(fields?.ability, ['ability']),
+    id: named(fields?.id, []),
+    source: ['data_source'],
+  };
+};
+
+/** The first of the names that the row has a value at. */
+function find(row: Row, names: readonly string[]): { name: string; value: unknown } {
+  for (const name of names) {
+    const value = valueAt(row, name);
+    if (value !== undefined && value !== null) return { name, value };
+  }
+  return { name: names.find(name => !name.includes('.')) ?? names[0] ?? '', value: undefined };
+}
+
+function refuseTwice(
+  places: Map<string, number>,
+  id: string,
+  { path, place }: { path: string; place: number },
+): void {
+  const earlier = places.get(id);
+  if (earlier !== undefined)
+    throw refusal(
+      `${path}, row ${place}: the name ${id} is that of row ${earlier} already.`,
+      'Name a field with different values in data.fields.id, or leave it out.',
+    );
+  places.set(id, place);
 }
 
 /**
@@ -78,76 +151,44 @@ const epochOrder = (size: number, { seed, data }: Pick<Config, 'seed' | 'data'>,
     ? permutation(streamKey(seed, 'tasks', epoch), size)
     : Array.from({ length: size }, (_, i) => i);
 
-/** Rows with their place in the file, from 1 (the line number in JSON Lines). */
-async function readRows(path: string): Promise<{ row: Row; place: number }[]> {
-  try {
-    return extname(path) === '.parquet' ? await readParquet(path) : await readLines(path);
-  } catch (error) {
-    if (error instanceof FailureError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw refusal(
-      `The dataset ${path} cannot be read (${reason}).`,
-      'Set data.train or data.heldOut to a .parquet or .jsonl file.',
-    );
-  }
+/** Where a row is, and where it has what. */
+interface Place {
+  id: string;
+  where: string;
+  names: Names;
 }
 
-async function readParquet(path: string): Promise<{ row: Row; place: number }[]> {
-  const file = await asyncBufferFromFile(path);
-  const metadata = await parquetMetadataAsync(file);
-  const present = new Set(parquetSchema(metadata).children.map(({ element }) => element.name));
-  const missing = ['prompt', 'reward_model'].filter(column => !present.has(column));
-  if (missing.length > 0)
-    throw refusal(
-      `${path} has no column ${missing.join(' and no column ')}.`,
-      `Use the verl schema: ${FIELDS}.`,
-    );
-  const columns = COLUMNS.filter(column => present.has(column));
-  const rows = await parquetReadObjects({ file, metadata, compressors, columns });
-  return rows.map((row, i) => ({ row, place: i + 1 }));
-}
-
-async function readLines(path: string): Promise<{ row: Row; place: number }[]> {
-  const rows: { row: Row; place: number }[] = [];
-  let place = 0;
-  for await (const line of createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })) {
-    place++;
-    if (line.trim() !== '') rows.push({ row: parseLine(line, `${path}, row ${place}`), place });
-  }
-  return rows;
-}
-
-function parseLine(line: string, where: string): Row {
-  let row: unknown;
-  try {
-    row = JSON.parse(line.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw refusal(`${where} is not JSON (${reason}).`, 'Write one JSON object per line.');
-  }
-  if (!isRow(row)) throw refusal(`${where} is not a JSON object.`, 'Write one JSON object per line.');
-  return row;
-}
-
-function taskOf(row: Row, id: string, where: string): Task {
+function taskOf(row: Row, place: Place): Task {
+  const { names } = place;
   return {
-    id,
-    messages: messagesOf(row, where),
-    references: referencesOf(row, where),
-    ability: textOr(row.ability, ''),
-    source: textOr(row.data_source, ''),
+    id: idOf(row, place),
+    messages: messagesOf(row, place),
+    references: referencesOf(row, place),
+    ability: textOr(find(row, names.ability).value, ''),
+    source: textOr(find(row, names.source).value, ''),
   };
 }
 
-function messagesOf(row: Row, where: string): Message[] {
-  const prompt = row.prompt ?? row.messages ?? row.question ?? row.problem;
+function idOf(row: Row, { id, where, names }: Place): string {
+  if (names.id.length === 0) return id;
+  const { name, value } = find(row, names.id);
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  throw refusal(
+    `${where}: ${name} is no name.`,
+    'Name a field with texts or numbers in data.fields.id, or leave it out.',
+  );
+}
+
+function messagesOf(row: Row, { where, names }: Place): Message[] {
+  const { name, value: prompt } = find(row, names.question);
   if (typeof prompt === 'string' && prompt.trim() !== '') return [{ role: 'user', content: prompt }];
   if (!Array.isArray(prompt) || prompt.length === 0)
     throw refusal(
-      `${where}: prompt is missing or empty.`,
-      'Give prompt: [{"role": "user", "content": "…"}], or question: "…".',
+      `${where}: ${name} is missing or empty.`,
+      'Give prompt: [{"role": "user", "content": "…"}], or question: "…", or name the field in data.fields.question.',
     );
-  return prompt.map((message: unknown, i) => messageOf(message, `${where}: prompt[${i}]`));
+  return prompt.map((message: unknown, i) => messageOf(message, `${where}: ${name}[${i}]`));
 }
 
 function messageOf(message: unknown, where: string): Message {
@@ -159,19 +200,20 @@ function messageOf(message: unknown, where: string): Message {
   return { role, content };
 }
 
-function referencesOf(row: Row, where: string): string[] {
-  const [field, value] = isRow(row.reward_model)
-    ? (['reward_model.ground_truth', row.reward_model.ground_truth] as const)
-    : (['answer', row.answer ?? row.answers] as const);
+function referencesOf(row: Row, { where, names }: Place): string[] {
+  const found = find(row, names.answer);
+  const isVerl = isRow(row.reward_model) && names.answer === ANSWERS;
+  const name = isVerl ? ANSWERS[0]! : found.name;
+  const value = isVerl ? valueAt(row, name) : found.value;
   const list: unknown[] = Array.isArray(value) ? value : [value];
   if (list.length === 0)
-    throw refusal(`${where}: ${field} is an empty list.`, 'Give at least one accepted answer.');
+    throw refusal(`${where}: ${name} is an empty list.`, 'Give at least one accepted answer.');
   return list.map(answer => {
-    if (typeof answer === 'string') return answer;
+    if (typeof answer === 'string') return isVerl ? answer : (SOLUTION.exec(answer)?.[1]?.trim() ?? answer);
     if (typeof answer === 'number' || typeof answer === 'bigint') return String(answer);
     throw refusal(
-      `${where}: ${field} is ${answer === undefined || answer === null ? 'missing' : 'neither text nor a number'}.`,
-      'Give the accepted answer as text, or several as a list.',
+      `${where}: ${name} is ${answer === undefined || answer === null ? 'missing' : 'neither text nor a number'}.`,
+      'Give the accepted answer as text, or several as a list, or name the field in data.fields.answer.',
     );
   });
 }
@@ -188,6 +230,11 @@ function withBoxed(task: Task): Task {
   });
   return { ...task, messages: task.messages.map(repaired) };
 }
+
+const withSystem = (task: Task, system: string): Task =>
+  system === '' || task.messages.some(({ role }) => role === 'system')
+    ? task
+    : { ...task, messages: [{ role: 'system', content: system }, ...task.messages] };
 
 function warningsOf(path: string, tasks: readonly Task[]): Failure[] {
   const broken = tasks.filter(isBroken).length;
@@ -210,7 +257,3 @@ function warningsOf(path: string, tasks: readonly Task[]): Failure[] {
 
 const counted = (n: number): string => n.toLocaleString('en-US');
 const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
-const isRow = (value: unknown): value is Row =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const refusal = (message: string, fix: string): FailureError =>
-  new FailureError({ where: 'config', message, fix });

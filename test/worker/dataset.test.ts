@@ -5,8 +5,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
+import { defaults } from '../../src/core/config.ts';
 import { FailureError, type Task } from '../../src/core/types.ts';
-import { openDataset, takeTasks, type Dataset } from '../../src/worker/dataset.ts';
+import { openDataset, readDataset, takeTasks, type Dataset } from '../../src/worker/dataset.ts';
 
 const ARPO = join(import.meta.dirname, '../../../shared/data/arpo');
 const present = existsSync(join(ARPO, 'train_10k.parquet'));
@@ -106,6 +107,105 @@ describe('dataset', () => {
     assert.match(warnings[0]!.message, /2 of 3 prompts/);
   });
 
+  it('finds question, answer, ability and name where the config says', async () => {
+    const row = {
+      uid: 7,
+      input: { text: 'Who wrote it?' },
+      targets: { aliases: ['Ada', 'Countess of Lovelace'] },
+      'meta.kind': 'qa',
+    };
+    const fields = {
+      question: 'input.text',
+      answer: 'targets.aliases',
+      ability: 'meta.kind',
+      id: 'uid',
+    };
+    const { tasks } = await openDataset(await lines(row), { fields, system: 'Search first.' });
+    assert.deepEqual(tasks, [
+      {
+        id: '7',
+        messages: [
+          { role: 'system', content: 'Search first.' },
+          { role: 'user', content: 'Who wrote it?' },
+        ],
+        references: ['Ada', 'Countess of Lovelace'],
+        ability: 'qa',
+        source: '',
+      },
+    ]);
+    const first = { ...fields, answer: 'targets.aliases.0' };
+    assert.deepEqual((await openDataset(await lines(row), { fields: first })).tasks[0]!.references, ['Ada']);
+    await assert.rejects(
+      openDataset(await lines(row, row, row), { fields }),
+      /row 2: the name 7 is that of row 1 already\. So it is with 1 more row\./,
+    );
+    await assert.rejects(
+      openDataset(await lines(row), { fields: { ...fields, answer: 'targets.alias' } }),
+      /row 1: targets\.alias is missing/,
+    );
+  });
+
+  it('leaves a system message alone that the task brings itself', async () => {
+    const prompt = [
+      { role: 'system', content: 'Mine.' },
+      { role: 'user', content: 'Why?' },
+    ];
+    const [task] = (await openDataset(await lines({ prompt, answer: 'so' }), { system: 'Ours.' })).tasks;
+    assert.deepEqual(task!.messages, prompt);
+  });
+
+  it('reports every row that is no task, and reads the others', async () => {
+    const path = await lines(
+      { question: 'a', answer: '1' },
+      { answer: '2' },
+      { question: 'c' },
+      { question: 'd', answer: '4' },
+    );
+    const { dataset, problems } = await readDataset(path);
+    assert.deepEqual(
+      dataset.tasks.map(({ id }) => id),
+      ['tasks#1', 'tasks#4'],
+    );
+    assert.deepEqual(
+      problems.map(({ message }) => message.replace(path, 'FILE')),
+      ['FILE, row 2: prompt is missing or empty.', 'FILE, row 3: answer is missing.'],
+    );
+    assert.ok(problems.every(({ fix }) => fix));
+  });
+
+  const BENCHMARKS = join(import.meta.dirname, '../../../shared/data/benchmarks');
+  const twoWiki = [
+    'the five boroughs',
+    'City of New York',
+    'New York',
+    'NY City',
+    'New York City',
+    'NYC',
+  ].concat(['Big Apple', 'New York, New York']);
+  /** Rows, and the first row's references. */
+  const EXPECTED: Readonly<Record<string, readonly [number, readonly string[]]>> = {
+    '2wiki': [200, twoWiki],
+    aime24: [30, ['204']],
+    aime25: [30, ['70']],
+    gsm8k: [1319, ['18']],
+    bamboogle: [125, ['james madison']],
+    hotpotqa: [200, ['Frank Lowy']],
+    math500: [500, ['\\left( 3, \\frac{\\pi}{2} \\right)']],
+    musique: [200, ['passes over the Rio di Palazzo']],
+  };
+  const benchmark = existsSync(BENCHMARKS) ? it : it.skip;
+  for (const [name, [rows, references]] of Object.entries(EXPECTED))
+    benchmark(
+      `reads every row of ${name} (needs ../shared/data/benchmarks; skipped without it)`,
+      async () => {
+        const { tasks, warnings } = await openDataset(join(BENCHMARKS, name, 'test.jsonl'));
+        assert.equal(tasks.length, rows);
+        assert.deepEqual(tasks[0]!.references, references);
+        assert.deepEqual(warnings, []);
+        if (name === 'gsm8k') for (const { references } of tasks) assert.match(references[0]!, /^-?[\d,.]+$/);
+      },
+    );
+
   const arpo = present ? it : it.skip;
   arpo('reads every row of ARPO’s own files (needs ../shared/data/arpo; skipped without it)', async () => {
     const train = await openDataset(join(ARPO, 'train_10k.parquet'));
@@ -138,7 +238,7 @@ describe('dataset', () => {
     const take = (step: number, shuffle: boolean, seed = 1): string[] =>
       takeTasks(
         dataset,
-        { seed, data: { train: '', heldOut: '', shuffle }, rollout: { tasksPerStep: 4 } as never },
+        { seed, data: { ...defaults().data, shuffle }, rollout: { tasksPerStep: 4 } as never },
         step,
       ).map(({ id }) => id);
 
