@@ -31,7 +31,7 @@ export interface LiveTree {
   failure?: Failure;
 }
 
-/** A tree that is in trees.jsonl. */
+/** A tree that was judged. */
 export interface FinishedTree {
   id: string;
   step: number;
@@ -42,8 +42,9 @@ export interface FinishedTree {
   /** Questions answered with a child, and with no by the gate. */
   branches: number;
   refused: number;
-  span: { offset: number; length: number };
-  tokens: { offset: number; count: number };
+  /** Where it lies in trees.jsonl, and its columns in tokens.bin; absent where it is not kept. */
+  span?: { offset: number; length: number };
+  tokens?: { offset: number; count: number };
 }
 
 /** What one step left, and when it began and ended (ISO 8601). */
@@ -227,8 +228,8 @@ function finishTree(state: RunState, event: EventOf<'tree-finished'>): void {
     rewards: event.rewards,
     branches: answered('branch'),
     refused: answered('refuse'),
-    span: event.span,
-    tokens: event.tokens,
+    ...(event.span && { span: event.span }),
+    ...(event.tokens && { tokens: event.tokens }),
   });
 }
 

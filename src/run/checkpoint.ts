@@ -109,8 +109,15 @@ export function listCheckpoints(runFolder: string): string[] {
     .map(name => `${FILES.checkpoints}/${name}`);
 }
 
-/** Drops the optimiser state of all but the newest `keep` checkpoints (0 keeps all), and what interrupted saves left. */
-export function pruneCheckpoints(runFolder: string, keep: number): void {
+/**
+ * Drops the optimiser state of all but the newest `keep` checkpoints (0 keeps all), the weights of those too whose step `keepsWeights`
+ * denies, and what interrupted saves left.
+ */
+export function pruneCheckpoints(
+  runFolder: string,
+  keep: number,
+  keepsWeights: (step: number) => boolean = () => true,
+): void {
   const folder = join(runFolder, FILES.checkpoints);
   if (!statOf(folder)) return;
   for (const name of fs.readdirSync(folder))
@@ -118,7 +125,9 @@ export function pruneCheckpoints(runFolder: string, keep: number): void {
   if (keep === 0) return;
   for (const name of listCheckpoints(runFolder).slice(0, -keep)) {
     const path = join(runFolder, name, CHECKPOINT_FILES.optimizer);
+    // What has no optimiser state is not resumed from, so that one that is half removed does no harm.
     if (statOf(path)) remove(path);
+    if (!keepsWeights(stepOf(name))) remove(join(runFolder, name));
   }
 }
 

@@ -19,6 +19,9 @@ export const FILES = {
   pieces: 'pieces.bin',
   checkpoints: 'checkpoints',
   evaluations: 'evaluations',
+  /** `<step>.parquet`: exports for other programs; only where the config asks for them. */
+  trajectories: 'trajectories',
+  tensorboard: 'tensorboard',
   /** What the worker and its children wrote to their standard error. */
   log: 'worker.log',
 } as const;

@@ -61,7 +61,12 @@ export function openRun(folder: string): Run {
     entries = await scan(join(folder, FILES.trees));
     const scanned = treeAt(folder, lastOfEach(entries), id);
     if (scanned) return scanned;
-    throw new FailureError({ where: 'store', message: `${folder} has no tree ${id}.` });
+    const { keepTrees } = manifest.config.record;
+    throw new FailureError({
+      where: 'store',
+      message: `${folder} has no tree ${id}.`,
+      ...(keepTrees > 1 && { fix: `It keeps the trees of every ${keepTrees}. step (record.keepTrees).` }),
+    });
   };
   return {
     folder,

@@ -2,6 +2,7 @@
 import { fold } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
 import { openRun, type Run } from '../run/reader.ts';
+import { usageOf, usageText } from '../run/usage.ts';
 import { hasSwitch, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
 import { evaluationLine } from './progress.ts';
 import { runFolderOf } from './launch.ts';
@@ -43,5 +44,5 @@ async function stepLines(run: Run, isJson: boolean): Promise<string[]> {
   const rows = state.summaries.map(({ step, summary }) => stepRow(step, steps, summary));
   const evaluations = state.evaluations.map(({ step, summary }) => evaluationLine(step, summary));
   const failure = state.failure === undefined ? [] : [`failed: ${state.failure.message}`];
-  return [head, STEP_HEADS, ...rows, ...evaluations, ...failure];
+  return [head, STEP_HEADS, ...rows, ...evaluations, ...failure, usageText(usageOf(run.folder))];
 }

@@ -81,6 +81,7 @@ export async function trained(
       written.push(grown);
       return { span: { offset: 0, length: 1 }, tokens: { offset: 0, count: grown.columns.ids.length } };
     },
+    export: () => Promise.resolve(),
     save: step => Promise.resolve(`step-${step}`),
   };
   await train(run, 0);

@@ -47,6 +47,7 @@ function loop(settings: Config, policy: Policy = scriptedPolicy(sumsScript), too
       written.push(grown);
       return { span: { offset: 0, length: 1 }, tokens: { offset: 0, count: grown.columns.ids.length } };
     },
+    export: () => Promise.resolve(),
     save(step) {
       if (saved.at(-1) !== step) saved.push(step);
       return Promise.resolve(`step-${step}`);
