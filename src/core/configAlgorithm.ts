@@ -78,9 +78,10 @@ export interface AlgorithmConfig {
   updatesPerStep: number;
 }
 
-/** Titles of sections of the paper on AEPO. */
-const PRE_MONITORING = 'Entropy Pre-Monitoring (AEPO)';
-const BALANCED = 'Entropy-Balanced Policy Optimization (AEPO)';
+/** Parts of the paper on AEPO by what they are about, not by their titles. */
+const PRE_MONITORING = 'AEPO, entropy pre-monitoring';
+const DAMPING = 'AEPO, branch penalty';
+const BALANCED = 'AEPO, entropy-balanced optimisation';
 
 const HOW_ADVANTAGES: Pick<Keys, 'credit' | 'stepWeight' | 'stepDiscount' | 'baseline' | 'scale'> = {
   credit: {
@@ -235,7 +236,7 @@ const HOW_BRANCHES: Pick<
       paper:
         'P = (α + β·ΔH)·f with f by the branchings in a row on the trajectory; that f falls linearly is an assumption.',
     }),
-    section: PRE_MONITORING,
+    section: DAMPING,
   },
   penaltyRate: amount(
     0.05,
