@@ -31,9 +31,13 @@ export const overlongLoss = (length: number, { limit, tokens, penalty }: Overlon
  * `upstream` at the raw text, tool results included, as the released code does.
  */
 export function judge(tree: Tree, path: number, settings: RewardSettings): Reward {
-  const reward = judgeAnswer(tree, path, settings);
-  if (!settings.overlong) return reward;
-  const length = -overlongLoss(responseTokens(tree, path), settings.overlong);
+  return lessLength(tree, path, judgeAnswer(tree, path, settings), settings.overlong);
+}
+
+/** The reward less what the path's length loses of it, where lengths are penalised. */
+export function lessLength(tree: Tree, path: number, reward: Reward, overlong: Overlong | undefined): Reward {
+  if (!overlong) return reward;
+  const length = -overlongLoss(responseTokens(tree, path), overlong);
   return { ...reward, total: reward.total + length, parts: { ...reward.parts, length } };
 }
 

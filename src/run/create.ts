@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Config } from '../core/config.ts';
+import type { OwnProgram } from '../core/configTools.ts';
 import { FORMAT } from '../core/events.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { encodePieces } from '../core/pieces.ts';
@@ -14,6 +15,7 @@ import { makeFolder, makeNewFolder, writeAtomically } from './disk.ts';
 import { FILES } from './layout.ts';
 import type { Manifest } from './manifest.ts';
 import { manifestText } from './manifest.ts';
+import { hashOwnProgram } from './ownFiles.ts';
 
 export interface NewRun {
   /** With absolute paths. */
@@ -79,27 +81,42 @@ function newFolder({ runs, name }: Config): { folder: string; name: string } {
   }
 }
 
-async function hashesOf({ data, policy, tools }: Config): Promise<Record<string, string>> {
+async function hashesOf({ data, policy, tools, reward }: Config): Promise<Record<string, string>> {
   const hashes: Record<string, string> = {};
   const named = {
     train: data.train,
     heldOut: data.heldOut,
     corpus: tools.search.corpus,
+    searchCache: tools.search.cacheFile,
     policy: policy.path,
   };
-  for (const [name, path] of Object.entries(named)) {
-    if (path === '') continue;
-    try {
-      hashes[name] = fs.statSync(path).isDirectory() ? hashOf(await hashFolder(path)) : await hashFile(path);
-    } catch (error) {
-      throw new FailureError({
-        where: 'config',
-        message: `${path} cannot be read: ${(error as Error).message}`,
-        fix: 'Correct the path in the config file.',
-      });
-    }
-  }
+  for (const [name, path] of Object.entries(named))
+    if (path !== '')
+      hashes[name] = await readable(path, async () =>
+        fs.statSync(path).isDirectory() ? hashOf(await hashFolder(path)) : hashFile(path),
+      );
+  for (const [name, program] of ownPrograms(tools, reward))
+    hashes[name] = await readable(program.module, () => hashOwnProgram(program));
   return hashes;
+}
+
+/** Programs of the user's own, by what they are for. */
+function ownPrograms({ custom }: Config['tools'], reward: Config['reward']): [string, OwnProgram][] {
+  const tools = custom.map((own): [string, OwnProgram] => [`tool:${own.tag}`, own]);
+  const { module, command } = reward.custom;
+  return module === '' && command.length === 0 ? tools : [['reward', reward.custom], ...tools];
+}
+
+async function readable(path: string, hash: () => Promise<string>): Promise<string> {
+  try {
+    return await hash();
+  } catch (error) {
+    throw new FailureError({
+      where: 'config',
+      message: `${path} cannot be read: ${(error as Error).message}`,
+      fix: 'Correct the path in the config file.',
+    });
+  }
 }
 
 /** Commit and state of the repository around the folder; undefined outside of one or where there is no git. */

@@ -2,10 +2,11 @@
 import type { Config } from '../core/config.ts';
 import type { EvaluationSummary } from '../core/events.ts';
 import { below, streamKey, type StreamKey } from '../core/random.ts';
-import { judge } from '../core/reward.ts';
 import { responseText } from '../core/tree.ts';
-import type { Task, Tree } from '../core/types.ts';
+import type { Failure, Task, Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
+import { judgeAll } from './judges.ts';
+import type { OwnReward } from './own/reward.ts';
 import type { Policy } from './policy/policy.ts';
 import { growSamples, type RolloutTokenizer } from './rollout.ts';
 import type { ToolPool } from './tools/tool.ts';
@@ -29,6 +30,10 @@ export interface Evaluation {
   dataset: string;
   /** Told after each task. */
   progress?(done: number, tasks: number): void;
+  /** The user's own reward; absent for the paper's. */
+  ownReward?: OwnReward;
+  /** Told once where trajectories got no reward from it; they count as wrong. */
+  warn?(failure: Failure): void;
   signal?: AbortSignal;
 }
 
@@ -66,32 +71,49 @@ export async function evaluate(evaluation: Evaluation): Promise<Evaluated> {
   const started = performance.now();
   const { policies, tasks, progress, signal } = evaluation;
   const outcomes = new Array<TaskOutcome>(tasks.length);
+  const unjudged: Failure[] = [];
   let next = 0;
   let done = 0;
   const work = async (policy: Policy): Promise<void> => {
     for (let index = next++; index < tasks.length; index = next++) {
       if (signal?.aborted)
         throw new FailureError({ where: 'policy', message: 'The evaluation was called off.' });
-      outcomes[index] = await attempt(evaluation, policy, index);
+      const { outcome, failures } = await attempt(evaluation, policy, index);
+      outcomes[index] = outcome;
+      unjudged.push(...failures);
       progress?.(++done, tasks.length);
     }
   };
   await Promise.all(policies.flatMap(policy => Array.from({ length: TASKS_IN_FLIGHT }, () => work(policy))));
   const seconds = (performance.now() - started) / 1000;
+  if (unjudged[0]) evaluation.warn?.(inSum(unjudged[0], unjudged.length));
   return { summary: summarize(evaluation, outcomes, seconds), outcomes };
 }
 
+const inSum = (first: Failure, count: number): Failure => ({
+  ...first,
+  message: `${count} trajectories of the evaluation got no reward and count as wrong; the first: ${first.message}`,
+});
+
 /** All trajectories of one task, at the same time. */
-async function attempt(evaluation: Evaluation, policy: Policy, index: number): Promise<TaskOutcome> {
+async function attempt(
+  evaluation: Evaluation,
+  policy: Policy,
+  index: number,
+): Promise<{ outcome: TaskOutcome; failures: Failure[] }> {
   const task = evaluation.tasks[index]!;
   const sampled = evaluation.samples > 0 ? [plain(evaluation, policy, index, false)] : [];
   const greedy = evaluation.greedy ? [plain(evaluation, policy, index, true)] : [];
-  const trees = await Promise.all([...greedy, ...sampled]);
-  const trajectories = trees.flatMap((tree, i) =>
+  const judged = await Promise.all([...greedy, ...sampled]);
+  const trajectories = judged.flatMap(({ tree }, i) =>
     tree.paths.map((_, path) => outcomeOf(tree, path, i < greedy.length)),
   );
   const { id, references, ability } = task;
-  return { task: id, question: trees[0]?.task.question ?? '', references, ability, trajectories };
+  const question = judged[0]?.tree.task.question ?? '';
+  return {
+    outcome: { task: id, question, references, ability, trajectories },
+    failures: judged.flatMap(({ failures }) => failures),
+  };
 }
 
 /** A tree without branching. Every evaluation of a run draws the same random numbers, so that weights are compared by pairs. */
@@ -100,7 +122,7 @@ async function plain(
   policy: Policy,
   index: number,
   isGreedy: boolean,
-): Promise<Tree> {
+): Promise<{ tree: Tree; failures: Failure[] }> {
   const { config, tokenizer, tools, step, samples } = evaluation;
   const id = `evaluation.${isGreedy ? 'greedy' : 'sampled'}.${index}`;
   const context = { policy, tokenizer, tools, config, step, index, id, tell: () => undefined };
@@ -108,8 +130,8 @@ async function plain(
     ? { samples: 1, temperature: 0 }
     : { samples, temperature: config.rollout.temperature };
   const { tree } = await growSamples(evaluation.tasks[index]!, context, size);
-  tree.paths.forEach((path, i) => (path.reward = judge(tree, i, config.reward)));
-  return tree;
+  const failures = await judgeAll(tree, config.reward, evaluation.ownReward);
+  return { tree, failures };
 }
 
 function outcomeOf(tree: Tree, path: number, greedy: boolean): TrajectoryOutcome {

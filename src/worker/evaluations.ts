@@ -4,6 +4,7 @@ import type { Fact } from '../core/events.ts';
 import type { Task } from '../core/types.ts';
 import { toFailure } from '../protocol/channel.ts';
 import { evaluate, type Evaluated } from './evaluate.ts';
+import type { OwnReward } from './own/reward.ts';
 import type { Policy } from './policy/policy.ts';
 import type { RolloutTokenizer } from './rollout.ts';
 import type { ToolPool } from './tools/tool.ts';
@@ -26,6 +27,8 @@ export interface EvaluationSettings {
   openPolicy(step: number): Promise<Policy>;
   /** Tools of its own, so that training never queues behind an evaluation. */
   openTools(): Promise<ToolPool>;
+  /** The user's own reward; absent for the paper's. */
+  ownReward?: OwnReward;
   tell(fact: Fact, step: number): void;
   /** Keeps the outcomes of every task. */
   write(evaluated: Evaluated): void;
@@ -87,6 +90,8 @@ async function run(
         id: `step-${step}`,
         step,
         dataset,
+        ...(settings.ownReward && { ownReward: settings.ownReward }),
+        warn: failure => settings.tell({ type: 'warned', failure }, step),
         progress: (done, all) => settings.progress(step, done, all),
         signal,
       });

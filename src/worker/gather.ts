@@ -5,18 +5,22 @@
 import { hasNoVariance } from '../core/advantage.ts';
 import type { Config } from '../core/config.ts';
 import type { Fact, StepSummary } from '../core/events.ts';
-import { judge, type RewardSettings } from '../core/reward.ts';
+import type { RewardSettings } from '../core/reward.ts';
 import type { Grown } from '../core/tree.ts';
 import type { Failure, Task } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
 import { toFailure } from '../protocol/channel.ts';
 import { furtherTasks, takeTasks, type Dataset } from './dataset.ts';
 import type { GrowContext } from './growing.ts';
+import { judgeAll } from './judges.ts';
+import type { OwnReward } from './own/reward.ts';
 import { growGroup } from './preMonitoring.ts';
 
 /** What gathering works with. */
 export interface Ground extends Pick<GrowContext, 'policy' | 'tools' | 'tokenizer' | 'config'> {
   dataset: Dataset;
+  /** The user's own reward; absent for the paper's. */
+  ownReward?: OwnReward;
   tell(fact: Fact, step: number): void;
 }
 
@@ -79,7 +83,9 @@ async function growAll(
     const index = first + offset;
     try {
       const grown = await growGroup(task, { ...ground, step, index, tell: fact => ground.tell(fact, step) });
-      return [judged(grown, rewards)];
+      const [unjudged] = await judgeAll(grown.tree, rewards, ground.ownReward);
+      if (unjudged) throw new FailureError(unjudged);
+      return [grown];
     } catch (error) {
       const failure = toFailure(error, 'policy');
       failures.push(failure);
@@ -88,11 +94,6 @@ async function growAll(
     }
   };
   return { grown: (await Promise.all(tasks.map(attempt))).flat(), failures };
-}
-
-function judged(grown: Grown, settings: RewardSettings): Grown {
-  grown.tree.paths.forEach((path, index) => (path.reward = judge(grown.tree, index, settings)));
-  return grown;
 }
 
 /** What training rewards: as in evaluation, less what long answers lose. */
