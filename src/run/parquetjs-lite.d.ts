@@ -13,21 +13,21 @@ declare module 'parquetjs-lite' {
     fields?: Record<string, Column>;
   }
 
-  class ParquetSchema {
-    constructor(columns: Record<string, Column>);
-  }
-
-  class ParquetWriter {
-    static openFile(schema: ParquetSchema, path: string): Promise<ParquetWriter>;
-    static openStream(
-      schema: ParquetSchema,
-      stream: Writable,
-      options: { useDataPageV2?: boolean; pageSize?: number },
-    ): Promise<ParquetWriter>;
+  export interface Writer {
     appendRow(row: object): Promise<void>;
     close(): Promise<void>;
   }
 
-  const parquet: { ParquetSchema: typeof ParquetSchema; ParquetWriter: typeof ParquetWriter };
+  const parquet: {
+    ParquetSchema: new (columns: Record<string, Column>) => object;
+    ParquetWriter: {
+      openFile(schema: object, path: string): Promise<Writer>;
+      openStream(
+        schema: object,
+        stream: Writable,
+        options: { useDataPageV2?: boolean; pageSize?: number },
+      ): Promise<Writer>;
+    };
+  };
   export default parquet;
 }

@@ -3,7 +3,8 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { Config } from '../core/config.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { closingTag } from '../core/tags.ts';
-import { openDataset, type Dataset } from './dataset.ts';
+import type { Failure } from '../core/types.ts';
+import { openDataset, type Dataset, type Reading } from './dataset.ts';
 import { openEmbedded } from './policy/embedded/client.ts';
 import type { OpenSettings, Policy, PolicyInfo } from './policy/policy.ts';
 import type { RolloutTokenizer } from './rollout.ts';
@@ -26,8 +27,9 @@ export interface RunTokenizer extends RolloutTokenizer {
 export interface Equipment {
   openPolicy(settings: OpenSettings): Promise<OpenedPolicy>;
   openTokenizer(folder: string): Promise<RunTokenizer>;
-  openDataset(path: string): Promise<Dataset>;
-  openTools(config: Config): Promise<ToolPool>;
+  openDataset(path: string, reading: Reading): Promise<Dataset>;
+  /** `warn` is told of what goes wrong beside single calls. */
+  openTools(config: Config, warn?: (failure: Failure) => void): Promise<ToolPool>;
 }
 
 /** `log` gets what engines write to their standard error and output. */
@@ -36,7 +38,7 @@ export const realEquipment = (log: (text: string) => void): Equipment => ({
   openTokenizer,
   openDataset,
   // A run's paths are absolute already.
-  openTools: config => openTools(config, '/'),
+  openTools: (config, warn) => openTools(config, '/', warn),
 });
 
 async function openEngine(settings: OpenSettings, log: (text: string) => void): Promise<OpenedPolicy> {

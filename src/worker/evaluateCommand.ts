@@ -14,7 +14,9 @@ import { openRun } from '../run/reader.ts';
 import { hasSwitch, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
 import { engineSettings, realEquipment, type Equipment, type RunTokenizer } from './equipment.ts';
 import { evaluate, type Evaluated } from './evaluate.ts';
+import { openReward } from './judges.ts';
 import { evaluationLine } from './progress.ts';
+import { openTasks } from './promptLengths.ts';
 import type { OpenSettings } from './policy/policy.ts';
 import { writeEvaluation } from './session.ts';
 
@@ -52,9 +54,11 @@ async function measure(target: Target, equipment: Equipment): Promise<Evaluated>
   const closers: (() => Promise<void>)[] = [];
   try {
     const tokenizer = await equipment.openTokenizer(folder);
-    const { tasks, name } = await equipment.openDataset(config.data.heldOut);
+    const { tasks, name } = await openTasks(config.data.heldOut, config, { equipment, tokenizer });
     const tools = await equipment.openTools(config);
     closers.push(() => tools.close());
+    const ownReward = await openReward(config.reward);
+    if (ownReward) closers.push(() => ownReward.close());
     const policies = [];
     for (const settings of enginesFor(target, tokenizer, tools.tags)) {
       const { policy } = await equipment.openPolicy(settings);
@@ -75,6 +79,8 @@ async function measure(target: Target, equipment: Equipment): Promise<Evaluated>
       id,
       step,
       dataset: name,
+      ...(ownReward && { ownReward }),
+      warn: ({ message }) => process.emitWarning(message),
     });
   } finally {
     for (const close of closers.toReversed()) await close();

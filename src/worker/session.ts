@@ -19,7 +19,6 @@ import { FILES, checkpointName } from '../run/layout.ts';
 import { acquireLock } from '../run/lock.ts';
 import { socketPort } from '../run/ports.ts';
 import { openRun } from '../run/reader.ts';
-import { closeTrees, openTrees, syncTrees, writeTree, type TreeFiles } from '../run/trees.ts';
 import type { Dataset } from './dataset.ts';
 import {
   engineSettings,
@@ -29,8 +28,11 @@ import {
   type RunTokenizer,
 } from './equipment.ts';
 import type { Evaluated } from './evaluate.ts';
-import { makeEvaluations, type Evaluations } from './evaluations.ts';
+import { makeEvaluations, type Evaluations, type EvaluationSettings } from './evaluations.ts';
+import { openReward } from './judges.ts';
+import { keepsWeights, openKeeper, type Keeper } from './keeper.ts';
 import type { Policy } from './policy/policy.ts';
+import { openTasks } from './promptLengths.ts';
 import { makeControl, type Control } from './status.ts';
 import type { ToolPool } from './tools/tool.ts';
 import { train, type Training } from './train.ts';
@@ -137,16 +139,25 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
 
   const tokenizer = await equipment.openTokenizer(config.policy.path);
   if (!before.run) writePieces(runFolder, tokenizer.pieces);
-  const dataset = await equipment.openDataset(config.data.train);
-  const tools = await equipment.openTools(config);
+  const dataset = await openTasks(config.data.train, config, { equipment, tokenizer });
+  const tools = await equipment.openTools(config, failure =>
+    tell({ type: 'warned', failure }, control.status.step),
+  );
   closers.push(() => tools.close());
+  const ownReward = await openReward(config.reward);
+  if (ownReward) closers.push(() => ownReward.close());
   const open = opener(life, tokenizer, tools.tags);
   const { policy, info } = await open(config.policy.path, 'training');
   if (checkpoint) await policy.load(checkpoint.folder);
   const isAnchored = config.algorithm.klWeight !== 0;
   const reference = isAnchored ? (await open(config.policy.path, 'reference')).policy : undefined;
-  const trees = openTrees(runFolder);
-  closers.push(() => closeTrees(trees));
+  const keeper = openKeeper(runFolder, config, done);
+  closers.push(() => keeper.close());
+  const telling: Life['tell'] = (fact, step) => {
+    tell(fact, step);
+    keeper.observe(fact, step);
+  };
+  const heard = { ...life, tell: telling };
 
   if (!before.run) {
     tell(runStarted(life, dataset, { tools, info }), 0);
@@ -155,14 +166,19 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   const ending = new AbortController();
   const signal = AbortSignal.any([control.stopping, ending.signal]);
   const known = before.evaluations.flatMap(({ step }) => (step <= done ? [step] : []));
-  const evaluations = await openEvaluations(life, tokenizer, { open, signal, known: new Set(known) });
+  const judging = ownReward ? { ownReward } : {};
+  const evaluations = await openEvaluations(heard, tokenizer, {
+    open,
+    signal,
+    known: new Set(known),
+    ...judging,
+  });
   for (const step of dueEvaluations(config, done)) evaluations.start(step);
   control.settle('running');
-  const parts = { config, dataset, tokenizer, tools, evaluations, control, tell, policy };
-  const write: Training['write'] = ({ tree, columns }) => writeTree(trees, tree, columns);
-  const save = saver(life, { policy, tokenizer, trees });
+  const parts = { config, dataset, tokenizer, tools, evaluations, control, tell: telling, policy };
+  const save = saver(heard, { policy, tokenizer, keeper });
   try {
-    return await train({ ...parts, ...(reference && { reference }), write, save }, done);
+    return await train({ ...parts, ...(reference && { reference }), ...judging, ...keeper, save }, done);
   } finally {
     // After a failure nobody waits for evaluations any more, and none may be told after the end.
     ending.abort();
@@ -202,7 +218,7 @@ function runStarted(
 /** Saves what a step left, once, and drops the optimiser state of old checkpoints. */
 function saver(
   { runFolder, config, control, journal, tell }: Life,
-  { policy, tokenizer, trees }: { policy: Policy; tokenizer: RunTokenizer; trees: TreeFiles },
+  { policy, tokenizer, keeper }: { policy: Policy; tokenizer: RunTokenizer; keeper: Keeper },
 ): Training['save'] {
   let last: { step: number; name: string } | undefined;
   return async step => {
@@ -210,7 +226,7 @@ function saver(
     const started = elapsed();
     control.phase('saving');
     // What the checkpoint stands on must be on the medium before it.
-    syncTrees(trees);
+    keeper.sync();
     journal.sync();
     const state = {
       step,
@@ -224,7 +240,7 @@ function saver(
     };
     const { folder, hash } = await saveCheckpoint(runFolder, step, fill, state);
     tell({ type: 'checkpoint-saved', folder, hash, seconds: (elapsed() - started) / 1000 }, step);
-    pruneCheckpoints(runFolder, config.checkpoint.keep);
+    pruneCheckpoints(runFolder, config.checkpoint.keep, step => keepsWeights(config, step));
     last = { step, name: folder };
     return folder;
   };
@@ -233,12 +249,14 @@ function saver(
 async function openEvaluations(
   life: Life,
   tokenizer: RunTokenizer,
-  { open, ...settings }: { open: Opener; signal: AbortSignal; known: ReadonlySet<number> },
+  { open, ...settings }: { open: Opener } & Pick<EvaluationSettings, 'signal' | 'known' | 'ownReward'>,
 ): Promise<Evaluations> {
   const { runFolder, config, equipment, control, tell } = life;
   const isWanted = config.data.heldOut !== '' && config.evaluation.tasks > 0;
   if (!isWanted) return { start: () => undefined, settled: () => Promise.resolve() };
-  const dataset = await equipment.openDataset(config.data.heldOut);
+  const dataset = await openTasks(config.data.heldOut, config, { equipment, tokenizer });
+  if (settings.known.size === 0 && control.status.step === 0)
+    for (const failure of dataset.warnings) tell({ type: 'warned', failure }, 0);
   const folderOf = (step: number): string =>
     step === 0 ? config.policy.path : join(runFolder, FILES.checkpoints, checkpointName(step));
   return makeEvaluations({
@@ -247,7 +265,8 @@ async function openEvaluations(
     tasks: dataset.tasks.slice(0, config.evaluation.tasks),
     dataset: dataset.name,
     openPolicy: async step => (await open(folderOf(step), 'evaluation')).policy,
-    openTools: () => equipment.openTools(config),
+    openTools: () =>
+      equipment.openTools(config, failure => tell({ type: 'warned', failure }, control.status.step)),
     tell,
     write: evaluated => writeEvaluation(runFolder, evaluated),
     progress: (step, finished, tasks) => {

@@ -9,11 +9,13 @@ import { summarize } from '../core/summary.ts';
 import type { Grown } from '../core/tree.ts';
 import type { Failure } from '../core/types.ts';
 import { elapsed } from '../run/clock.ts';
+import { brokenClaims } from './checking.ts';
 import type { Dataset } from './dataset.ts';
 import type { Evaluations } from './evaluations.ts';
 import { gather } from './gather.ts';
 import type { RolloutTokenizer } from './growing.ts';
 import { creditSettings, learn, type Learners } from './learn.ts';
+import type { OwnReward } from './own/reward.ts';
 import type { Control } from './status.ts';
 import type { ToolPool } from './tools/tool.ts';
 
@@ -23,12 +25,16 @@ export interface Training extends Learners {
   dataset: Dataset;
   tokenizer: RolloutTokenizer;
   tools: ToolPool;
+  /** The user's own reward; absent for the paper's. */
+  ownReward?: OwnReward;
   evaluations: Evaluations;
   control: Control;
   /** Appends a fact to the journal. */
   tell(fact: Fact, step: number): void;
-  /** Writes a tree with its columns and says where they lie. */
+  /** Keeps a tree with its columns and says where; nothing where the step's trees are not kept. */
   write(grown: Grown): Pick<EventOf<'tree-finished'>, 'span' | 'tokens'>;
+  /** Exports a step's trees for other programs, where the config asks for it. */
+  export(step: number, grown: readonly Grown[]): Promise<void>;
   /** Saves weights and optimiser after a step, once; returns the checkpoint's name. */
   save(step: number): Promise<string>;
 }
@@ -69,7 +75,9 @@ async function takeStep(run: Training, step: number): Promise<void> {
   if (filter && kept.length === 0) tell({ type: 'warned', failure: allDropped(step, filter.rounds) }, step);
   if (updates === 0) await run.policy.forget(`${step}.`);
 
+  for (const failure of brokenClaims(grown, config)) tell({ type: 'warned', failure }, step);
   for (const one of grown) tell(treeFinished(one, run.write(one)), step);
+  await run.export(step, grown);
   const seconds = {
     total: (elapsed() - started) / 1000,
     rollout: (rolledOut - started) / 1000,
