@@ -23,7 +23,7 @@ export interface Call {
 export type ExitCode = 0 | 1 | 2;
 
 export interface Command {
-  /** Positional arguments as the usage shows them; all are needed. */
+  /** Positional arguments as the usage shows them; all are needed, and one that ends in … may be given several times. */
   args: readonly string[];
   sentence: string;
   options: Readonly<Record<string, OptionSpec>>;
@@ -46,7 +46,8 @@ export function readCall(commands: Commands, argv: readonly string[]): Call {
   const { values, positionals } = parse(name, command, rest);
   if (positionals.length < command.args.length)
     throw new UsageError(`${name} needs ${command.args[positionals.length]!}: ${usage(name, command)}`);
-  if (positionals.length > command.args.length)
+  const isOpen = command.args.at(-1)?.endsWith('…') === true;
+  if (positionals.length > command.args.length && !isOpen)
     throw new UsageError(
       `${name} does not take ${JSON.stringify(positionals[command.args.length])}: ${usage(name, command)}`,
     );

@@ -1,6 +1,7 @@
 /** Every command of the program, in one table. Knows nothing of how a command does its work. */
 import { helpText, readCall, UsageError, type Commands, type ExitCode, type Io } from './commandLine.ts';
 import { FailureError } from '../core/types.ts';
+import { compareCommand } from './compareCommand.ts';
 import { evaluateCommand } from './evaluateCommand.ts';
 import { pauseCommand, resumeCommand, stopCommand, trainCommand } from './launch.ts';
 import { sftCommand } from './sftCommand.ts';
@@ -54,6 +55,19 @@ export const COMMANDS: Commands = {
       json: JSON_OPTION,
     },
     run: evaluateCommand,
+  },
+  compare: {
+    args: ['CONFIG…'],
+    sentence: 'Train several configs under several seeds on the same tasks, and set them side by side.',
+    options: {
+      seeds: { value: '1,2,3', sentence: 'Seeds of every config.' },
+      steps: { value: 'N', sentence: 'Do N steps.' },
+      out: { value: 'DIR', sentence: 'Keep the runs in DIR; what finished there is not repeated.' },
+      baseline: { value: 'NAME', sentence: 'Compare with this config; else with the one of preset grpo.' },
+      jobs: { value: 'N', sentence: 'Train N at a time; else as many as cores allow.' },
+      json: JSON_OPTION,
+    },
+    run: compareCommand,
   },
   show: {
     args: ['RUN'],

@@ -6,7 +6,6 @@ import { validate, type Config } from '../core/config.ts';
 import { fold, type RunState } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
 import { loadConfig } from '../run/configFile.ts';
-import { elapsed } from '../run/clock.ts';
 import { createRun } from '../run/create.ts';
 import { append, openAppend } from '../run/disk.ts';
 import { FILES } from '../run/layout.ts';
@@ -24,6 +23,7 @@ import {
 import { realEquipment } from './equipment.ts';
 import { makeProgress, type Progress } from './progress.ts';
 import { work } from './session.ts';
+import { stopOnSignals } from './signals.ts';
 import type { Control } from './status.ts';
 
 /** Between two looks at a lock. */
@@ -103,20 +103,19 @@ function changed(config: Config, call: Call): Config {
 /** Works on the run in this process and shows it; signals stop it. */
 async function attend(folder: string, call: Call, io: Io): Promise<ExitCode> {
   io.out.write(`run     ${basename(folder)} in ${folder}\n`);
-  const log = openAppend(join(folder, FILES.log));
+  const log = logTo(folder);
   let progress: Progress | undefined;
   let unlisten = (): void => undefined;
   const watch = (control: Control): Progress => {
     progress = makeProgress(io.out, () => control.status);
-    unlisten = stopOnSignals(control, progress);
+    unlisten = stopOnSignals(() => {
+      progress?.say('Stopping: the step is finished and saved first. Press Ctrl-C again to end at once.');
+      control.verbs.stop();
+    });
     return progress;
   };
   try {
-    const outcome = await work(
-      folder,
-      realEquipment(text => append(log, Buffer.from(text))),
-      watch,
-    );
+    const outcome = await work(folder, realEquipment(log), watch);
     progress?.close();
     if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(await resultOf(folder))}\n`);
     return outcome === 'failed' ? 1 : 0;
@@ -126,21 +125,19 @@ async function attend(folder: string, call: Call, io: Io): Promise<ExitCode> {
   }
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** A terminal signals a launcher and its child, and the launcher passes the signal on: two so close together are one. */
-const SAME_SIGNAL_MS = 500;
-
-function stopOnSignals(control: Control, progress: Progress): () => void {
-  let first: number | undefined;
-  const heed = (signal: NodeJS.Signals): void => {
-    if (first !== undefined && elapsed() - first < SAME_SIGNAL_MS) return;
-    if (first !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143);
-    first = elapsed();
-    progress.say('Stopping: the step is finished and saved first. Press Ctrl-C again to end at once.');
-    control.verbs.stop();
+/**
+ * Writes to the run's log. What cannot be written, for want of space say, is lost: a log must not end the run that it tells of,
+ * and the same trouble meets the journal, which does say so.
+ */
+export function logTo(folder: string): (text: string) => void {
+  const log = openAppend(join(folder, FILES.log));
+  return text => {
+    try {
+      append(log, Buffer.from(text));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    }
   };
-  for (const signal of SIGNALS) process.on(signal, heed);
-  return () => SIGNALS.forEach(signal => process.off(signal, heed));
 }
 
 /** What `train --json` prints last. Accuracies are null where no evaluation measured them. */
@@ -206,7 +203,7 @@ async function detach(folder: string, io: Io): Promise<ExitCode> {
 }
 
 /** Of this program and of what runs it. */
-function versions(): Record<string, string> {
+export function versions(): Record<string, string> {
   let folder = import.meta.dirname;
   while (!fs.existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
   const { version } = JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8')) as {

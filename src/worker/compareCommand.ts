@@ -1,0 +1,219 @@
+/** `compare CONFIG…`: trains every config under every seed and sets the results side by side. Knows nothing of how a run trains. */
+import { availableParallelism } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import * as fs from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { validate, type Config } from '../core/config.ts';
+import type { Event } from '../core/events.ts';
+import { fold } from '../core/fold.ts';
+import { FailureError } from '../core/types.ts';
+import { loadConfig } from '../run/configFile.ts';
+import { createRun } from '../run/create.ts';
+import { FILES } from '../run/layout.ts';
+import { openRun } from '../run/reader.ts';
+import {
+  hasSwitch,
+  numberOption,
+  textOption,
+  UsageError,
+  type Call,
+  type ExitCode,
+  type Io,
+} from './commandLine.ts';
+import { compareRuns, measureRun, tableOf, type MeasuredRun } from './comparison.ts';
+import { realEquipment } from './equipment.ts';
+import { logTo, versions } from './launch.ts';
+import { evaluationLine, type Screen } from './progress.ts';
+import { work, type Watcher } from './session.ts';
+import { stopOnSignals } from './signals.ts';
+import type { Control } from './status.ts';
+
+/** One config under one seed. */
+interface Entry {
+  /** Of the config, without the seed. */
+  name: string;
+  config: Config;
+  file: string;
+  text: string;
+}
+
+interface Plan {
+  entries: Entry[];
+  baseline: string;
+  jobs: number;
+  /** Folder of all its runs. */
+  out: string;
+}
+
+/** Runs that finished before are not repeated, interrupted ones go on; so the same command can be given again. */
+export async function compareCommand(call: Call, io: Io): Promise<ExitCode> {
+  const plan = planOf(call);
+  io.out.write(
+    `${plan.entries.length} runs in ${plan.out}, ${plan.jobs} at a time; ${plan.baseline} is the baseline\n`,
+  );
+  const running = new Set<Control>();
+  let isStopping = false;
+  const unlisten = stopOnSignals(() => {
+    isStopping = true;
+    io.out.write(
+      'Stopping: the steps under way are finished and saved first. Press Ctrl-C again to end at once.\n',
+    );
+    for (const control of running) control.verbs.stop();
+  });
+  const measured: MeasuredRun[] = [];
+  const waiting = [...plan.entries];
+  const takeTurns = async (): Promise<void> => {
+    for (let entry = waiting.shift(); entry && !isStopping; entry = waiting.shift()) {
+      const folder = await trained(entry, plan.out, { running, screen: io.out });
+      if (folder !== undefined) measured.push(await measureRun(folder, entry.name));
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: plan.jobs }, takeTurns));
+  } finally {
+    unlisten();
+  }
+  return report(plan, measured, { call, io });
+}
+
+function report(
+  { entries, baseline }: Plan,
+  measured: readonly MeasuredRun[],
+  { call, io }: { call: Call; io: Io },
+): ExitCode {
+  if (measured.length < entries.length) {
+    io.out.write(
+      `${measured.length} of ${entries.length} runs have finished; the same command goes on with the others.\n`,
+    );
+    return 1;
+  }
+  const isHeldOut = measured.every(({ accuracies, curve }) => accuracies.length > 1 && curve[0]?.step === 0);
+  const comparison = compareRuns(measured, baseline, isHeldOut);
+  io.out.write(`${tableOf(comparison).join('\n')}\n`);
+  if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(comparison)}\n`);
+  return 0;
+}
+
+/** Brings one entry's run to its end and returns its folder; undefined where it was stopped or failed. */
+async function trained(
+  entry: Entry,
+  out: string,
+  { running, screen }: { running: Set<Control>; screen: Screen },
+): Promise<string | undefined> {
+  const label = `${entry.name} seed ${entry.config.seed}`;
+  const say = (text: string): void => void screen.write(`${label.padEnd(20)} ${text}\n`);
+  const found = await findRun(entry, out);
+  if (found?.isFinished) say(`has finished already: ${found.folder}`);
+  if (found?.isFinished) return found.folder;
+  const { folder } = found ?? (await createRun({ ...entry, versions: versions() }));
+  say(`${found ? 'goes on' : 'begins'} in ${folder}`);
+  let own: Control | undefined;
+  const watch = (control: Control): Watcher => {
+    running.add((own = control));
+    return { tell: event => tell(event, control, say) };
+  };
+  try {
+    return (await work(folder, realEquipment(logTo(folder)), watch)) === 'finished' ? folder : undefined;
+  } finally {
+    if (own) running.delete(own);
+  }
+}
+
+/** A tenth of the steps, every evaluation, every trouble and the end. */
+function tell(event: Event, { status }: Control, say: (text: string) => void): void {
+  if (event.type === 'step-finished' && event.step % Math.ceil(status.steps / 10) === 0) {
+    const { reward, accuracy, seconds } = event.summary;
+    const right = (100 * accuracy).toFixed(1);
+    say(
+      `step ${event.step}/${status.steps}: reward ${reward.mean.toFixed(3)}, ${right} % right, ${seconds.total.toFixed(1)} s`,
+    );
+  }
+  if (event.type === 'evaluated') say(evaluationLine(event.step, event.summary));
+  if (event.type === 'warned') say(`warning: ${event.failure.message}`);
+  if (event.type === 'paused') say(`paused: ${event.reason}`);
+  if (event.type === 'run-ended') say(`${event.outcome}${event.failure ? `: ${event.failure.message}` : ''}`);
+}
+
+/** The run of exactly this config, if one was begun; how many threads it has changes nothing. */
+async function findRun(
+  { config }: Entry,
+  out: string,
+): Promise<{ folder: string; isFinished: boolean } | undefined> {
+  const names = fs.existsSync(out) ? fs.readdirSync(out) : [];
+  for (const name of names.filter(name => name.startsWith(`${config.name}-`))) {
+    const folder = join(out, name);
+    if (!fs.existsSync(join(folder, FILES.manifest))) continue;
+    const run = openRun(folder);
+    if (!isDeepStrictEqual({ ...run.manifest.config, threads: 0 }, { ...config, threads: 0 })) continue;
+    return { folder, isFinished: fold(await run.events()).status === 'finished' };
+  }
+  return undefined;
+}
+
+function planOf(call: Call): Plan {
+  const files = call.args.map(file => resolve(file));
+  const loaded = files.map(file => ({ file, ...loadConfig(file) }));
+  const out = resolve(textOption(call, 'out') ?? join(loaded[0]!.config.runs, 'compare'));
+  const seeds = seedsOf(textOption(call, 'seeds') ?? '1,2,3');
+  const count = loaded.length * seeds.length;
+  const threads = Math.max(...loaded.map(({ config }) => config.threads));
+  const cores = availableParallelism();
+  const given = numberOption(call, 'jobs', 1);
+  const jobs = Math.min(count, given ?? (threads === 0 ? 1 : Math.max(1, Math.floor(cores / threads))));
+  const steps = numberOption(call, 'steps', 1);
+  const entries = loaded.flatMap(({ config, file, text }) =>
+    seeds.map((seed): Entry => {
+      const share = config.threads === 0 && jobs > 1 ? Math.max(1, Math.floor(cores / jobs)) : config.threads;
+      const name = `${config.name}-seed-${seed}`;
+      const wanted = { ...config, seed, name, runs: out, threads: share, steps: steps ?? config.steps };
+      return { name: config.name, config: checked(wanted), file, text };
+    }),
+  );
+  refuseUnlike(entries);
+  return { entries, baseline: baselineOf(entries, textOption(call, 'baseline')), jobs, out };
+}
+
+function checked(value: Config): Config {
+  const result = validate(value);
+  if ('config' in result) return result.config;
+  const { key, message, fix } = result.problems[0]!;
+  throw new UsageError(`${key} ${message} ${fix}`);
+}
+
+function seedsOf(text: string): number[] {
+  const seeds = text.split(',').map(part => (/^\d+$/.test(part.trim()) ? Number(part) : NaN));
+  if (seeds.some(Number.isNaN) || new Set(seeds).size < seeds.length)
+    throw new UsageError(
+      `--seeds must be different whole numbers with commas between them, such as 1,2,3, not ${JSON.stringify(text)}.`,
+    );
+  return seeds.sort((a, b) => a - b);
+}
+
+/** Only what was measured on the same tasks can be compared, and names must tell configs apart. */
+function refuseUnlike(entries: readonly Entry[]): void {
+  const byName = new Map(entries.map(({ name, file }) => [name, file]));
+  const [first] = entries;
+  for (const { name, file, config } of entries) {
+    if (byName.get(name) !== file)
+      throw new FailureError({
+        where: 'config',
+        message: `${basename(file)} and ${basename(byName.get(name)!)} both have the name ${name}.`,
+        fix: 'Give every config a name of its own.',
+      });
+    for (const key of ['train', 'heldOut'] as const)
+      if (config.data[key] !== first!.config.data[key])
+        throw new FailureError({
+          where: 'config',
+          message: `${basename(file)} and ${basename(first!.file)} name different files in data.${key}.`,
+          fix: 'Compare configs on the same tasks.',
+        });
+  }
+}
+
+function baselineOf(entries: readonly Entry[], wanted: string | undefined): string {
+  const names = [...new Set(entries.map(({ name }) => name))];
+  if (wanted === undefined)
+    return (entries.find(({ config }) => config.preset === 'grpo') ?? entries[0]!).name;
+  if (names.includes(wanted)) return wanted;
+  throw new UsageError(`--baseline must be one of ${names.join(', ')}, not ${JSON.stringify(wanted)}.`);
+}

@@ -1,0 +1,277 @@
+/** What finished runs of several configs came to, side by side. Reads run folders; knows nothing of how runs are started. */
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { estimate, type Estimate } from '../core/bootstrap.ts';
+import type { StepSummary } from '../core/events.ts';
+import { fold, type RunState } from '../core/fold.ts';
+import { streamKey } from '../core/random.ts';
+import { FILES } from '../run/layout.ts';
+import { openRun } from '../run/reader.ts';
+import { list, number, record, yes, type Shape } from '../run/shape.ts';
+
+/** How right the policy was after so many tool calls of training. */
+export interface CurvePoint {
+  step: number;
+  toolCalls: number;
+  accuracy: number;
+}
+
+/** One finished run. */
+export interface MeasuredRun {
+  config: string;
+  seed: number;
+  folder: string;
+  /** [task] mean over the final evaluation's samples; where nothing was held out one entry, of the last training steps. */
+  accuracies: number[];
+  rewards: number[];
+  /** Of one greedy trajectory per task; absent where none was drawn. */
+  greedy?: number;
+  trajectories: number;
+  /** Unique tool calls of training, probes included. */
+  toolCalls: number;
+  /** Ascending by step. */
+  curve: CurvePoint[];
+}
+
+/** One config over its seeds. */
+export interface ConfigResult {
+  config: string;
+  seeds: number[];
+  runs: string[];
+  accuracy: Estimate;
+  reward: Estimate;
+  toolCalls: Estimate;
+  /** Mean over seeds; absent where it was not measured. */
+  greedy?: number;
+  /** Of one run. */
+  trajectories: number;
+  /** Accuracy less the baseline's, by the same seeds and tasks. */
+  versusBaseline: Estimate;
+  /** Calls until the curve reached the target; [seed], null where it never did. */
+  callsToTarget: (number | null)[];
+  /** Mean of those, and it as a share of the baseline's own mean; absent where a seed never reached it. */
+  meanCallsToTarget?: number;
+  shareOfBaseline?: number;
+}
+
+export interface Comparison {
+  baseline: string;
+  /** Accuracy that the baseline ended with, on the curves. */
+  target: number;
+  /** What the curves are made of. */
+  curve: 'held-out' | 'training';
+  /** Points of every seed's curve. */
+  curves: Record<string, Record<number, CurvePoint[]>>;
+  results: ConfigResult[];
+}
+
+/** Steps whose mean stands for a moment of training, because one step's tasks are few. */
+const SMOOTHED_STEPS = 5;
+
+const outcomes = record<{ outcomes: { trajectories: Trajectory[] }[] }>({
+  outcomes: list(
+    record<{ trajectories: Trajectory[] }>({
+      trajectories: list(record<Trajectory>({ greedy: yes, correct: yes, reward: number })),
+    }),
+  ),
+});
+interface Trajectory {
+  greedy: boolean;
+  correct: boolean;
+  reward: number;
+}
+
+/** The numbers of a run that has finished. */
+export async function measureRun(folder: string, config: string): Promise<MeasuredRun> {
+  const run = openRun(folder);
+  const { seed, steps, rollout } = run.manifest.config;
+  const state = fold(await run.events());
+  const summaries = state.summaries.map(({ summary }) => summary);
+  const last = readOutcomes(folder, `step-${steps}`);
+  const perTask = (of: (trajectory: Trajectory) => number): number[] =>
+    last!.map(trajectories => mean(sampledOf(trajectories).map(of)));
+  const ended = summaries.slice(-SMOOTHED_STEPS);
+  const greedy = last?.flat().filter(trajectory => trajectory.greedy) ?? [];
+  return {
+    config,
+    seed,
+    folder,
+    accuracies: last
+      ? perTask(({ correct }) => Number(correct))
+      : [mean(ended.map(({ accuracy }) => accuracy))],
+    rewards: last ? perTask(({ reward }) => reward) : [mean(ended.map(({ reward }) => reward.mean))],
+    ...(greedy.length > 0 && { greedy: mean(greedy.map(({ correct }) => Number(correct))) }),
+    trajectories: steps * rollout.tasksPerStep * rollout.groupSize,
+    toolCalls: callsUntil(summaries, summaries.length),
+    curve: curveOf(state, summaries),
+  };
+}
+
+function readOutcomes(folder: string, id: string): Trajectory[][] | undefined {
+  const path = join(folder, FILES.evaluations, `${id}.json`);
+  if (!fs.existsSync(path)) return undefined;
+  const shape: Shape<{ outcomes: { trajectories: Trajectory[] }[] }> = outcomes;
+  return shape(JSON.parse(fs.readFileSync(path, 'utf8')), path).outcomes.map(
+    ({ trajectories }) => trajectories,
+  );
+}
+
+/** Where nothing was sampled, the greedy trajectories stand for both. */
+function sampledOf(trajectories: readonly Trajectory[]): readonly Trajectory[] {
+  const sampled = trajectories.filter(({ greedy }) => !greedy);
+  return sampled.length > 0 ? sampled : trajectories;
+}
+
+/** Held-out evaluations where there are enough to draw a line through, else the last few steps' mean at every step. */
+function curveOf(state: RunState, summaries: readonly StepSummary[]): CurvePoint[] {
+  const own = state.evaluations.filter(({ step, summary }) => summary.id === `step-${step}`);
+  if (own.length > 2)
+    return own
+      .map(({ step, summary }) => ({
+        step,
+        toolCalls: callsUntil(summaries, step),
+        accuracy: summary.accuracy,
+      }))
+      .sort((a, b) => a.step - b.step);
+  return summaries.map((_, index) => ({
+    step: index + 1,
+    toolCalls: callsUntil(summaries, index + 1),
+    accuracy: mean(
+      summaries.slice(Math.max(0, index + 1 - SMOOTHED_STEPS), index + 1).map(({ accuracy }) => accuracy),
+    ),
+  }));
+}
+
+const callsUntil = (summaries: readonly StepSummary[], step: number): number =>
+  summaries.slice(0, step).reduce((sum, { toolCalls }) => sum + toolCalls.total, 0);
+
+/** Sets the runs side by side; every config needs the same seeds. */
+export function compareRuns(runs: readonly MeasuredRun[], baseline: string, isHeldOut: boolean): Comparison {
+  const names = [...new Set(runs.map(({ config }) => config))];
+  const of = (name: string): MeasuredRun[] =>
+    runs.filter(({ config }) => config === name).sort((a, b) => a.seed - b.seed);
+  const target = mean(of(baseline).map(({ curve }) => curve.at(-1)!.accuracy));
+  const results = names.map(name => resultOf(of(name), of(baseline), target));
+  const own = results.find(({ config }) => config === baseline)!.meanCallsToTarget;
+  for (const result of results)
+    if (own !== undefined && own > 0 && result.meanCallsToTarget !== undefined)
+      result.shareOfBaseline = result.meanCallsToTarget / own;
+  const curves = names.map(name => [
+    name,
+    Object.fromEntries(of(name).map(({ seed, curve }) => [seed, curve])),
+  ]);
+  return {
+    baseline,
+    target,
+    curve: isHeldOut ? 'held-out' : 'training',
+    curves: Object.fromEntries(curves) as Comparison['curves'],
+    results,
+  };
+}
+
+function resultOf(
+  own: readonly MeasuredRun[],
+  baseline: readonly MeasuredRun[],
+  target: number,
+): ConfigResult {
+  const { config, trajectories } = own[0]!;
+  const of = (name: string, values: number[][]): Estimate =>
+    estimate(values, streamKey('comparison', config, name));
+  const greedy = own.flatMap(run => (run.greedy === undefined ? [] : [run.greedy]));
+  const callsToTarget = own.map(({ curve }) => callsToReach(curve, target));
+  const reached = callsToTarget.filter(calls => calls !== null);
+  return {
+    config,
+    seeds: own.map(({ seed }) => seed),
+    runs: own.map(({ folder }) => folder),
+    accuracy: of(
+      'accuracy',
+      own.map(({ accuracies }) => accuracies),
+    ),
+    reward: of(
+      'reward',
+      own.map(({ rewards }) => rewards),
+    ),
+    toolCalls: of(
+      'calls',
+      own.map(({ toolCalls }) => [toolCalls]),
+    ),
+    ...(greedy.length > 0 && { greedy: mean(greedy) }),
+    trajectories,
+    versusBaseline: of(
+      'difference',
+      own.map(({ accuracies }, i) =>
+        accuracies.map((accuracy, task) => accuracy - baseline[i]!.accuracies[task]!),
+      ),
+    ),
+    callsToTarget,
+    ...(reached.length === own.length && { meanCallsToTarget: mean(reached) }),
+  };
+}
+
+/** Calls at which the line through the points first meets the target; null where it never does. */
+export function callsToReach(curve: readonly CurvePoint[], target: number): number | null {
+  const index = curve.findIndex(({ accuracy }) => accuracy >= target);
+  if (index < 0) return null;
+  const after = curve[index]!;
+  const before = curve[index - 1];
+  if (!before) return after.toolCalls;
+  const share = (target - before.accuracy) / (after.accuracy - before.accuracy);
+  return before.toolCalls + share * (after.toolCalls - before.toolCalls);
+}
+
+/** The comparison as lines of a table. */
+export function tableOf({ baseline, target, curve, results }: Comparison): string[] {
+  const heads = [
+    'config',
+    'seeds',
+    'right',
+    'greedy',
+    'reward',
+    'tool calls',
+    `right less ${baseline}`,
+    `calls to ${percent(target)}`,
+    'share',
+  ];
+  const rows = results.map(result => [
+    result.config,
+    String(result.seeds.length),
+    ranged(result.accuracy, percent),
+    result.greedy === undefined ? '–' : percent(result.greedy),
+    ranged(result.reward, value => signed(value, 3)),
+    ranged(result.toolCalls, whole),
+    result.config === baseline ? '–' : ranged(result.versusBaseline, value => signed(100 * value, 1)),
+    reachedText(result),
+    result.shareOfBaseline === undefined ? '–' : result.shareOfBaseline.toFixed(2),
+  ]);
+  const widths = heads.map((head, i) => Math.max(head.length, ...rows.map(row => row[i]!.length)));
+  const line = (cells: readonly string[]): string =>
+    cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('   ');
+  const { trajectories } = results[0]!;
+  const isEqual = results.every(result => result.trajectories === trajectories);
+  return [
+    line(heads),
+    ...rows.map(line),
+    `In brackets: 95 % bootstrap intervals over seeds and tasks. Calls to ${percent(target)}, with which ${baseline} ends, by ${curve} accuracy.`,
+    isEqual
+      ? `Every run has ${whole(trajectories)} trajectories.`
+      : `Trajectories differ: ${results.map(result => `${result.config} ${whole(result.trajectories)}`).join(', ')}.`,
+  ];
+}
+
+function reachedText({ callsToTarget, meanCallsToTarget }: ConfigResult): string {
+  if (meanCallsToTarget !== undefined) return whole(meanCallsToTarget);
+  const reached = callsToTarget.filter(calls => calls !== null);
+  return reached.length === 0
+    ? 'never'
+    : `${whole(mean(reached))} in ${reached.length} of ${callsToTarget.length}`;
+}
+
+const ranged = ({ mean, interval: [low, high] }: Estimate, show: (value: number) => string): string =>
+  low === high ? show(mean) : `${show(mean)} [${show(low)}, ${show(high)}]`;
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
+const signed = (value: number, digits: number): string =>
+  `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,0 +1,241 @@
+/** Runs side by side: what is counted, what is repeated, and what is refused. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'mocha';
+import { openRun } from '../../src/run/reader.ts';
+import { runCommandLine } from '../../src/worker/commands.ts';
+import {
+  callsToReach,
+  compareRuns,
+  tableOf,
+  type Comparison,
+  type MeasuredRun,
+} from '../../src/worker/comparison.ts';
+import { makeTinyModel } from '../fakes/tinyModel.ts';
+
+let parent: string;
+const started: ChildProcess[] = [];
+
+async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  let [out, err] = ['', ''];
+  const io = {
+    out: { write: (text: string) => (out += text) },
+    err: { write: (text: string) => (err += text) },
+  };
+  return { code: await runCommandLine(argv, io), out, err };
+}
+
+function writeConfig(name: string, change: Record<string, unknown>): string {
+  const content = {
+    steps: 2,
+    threads: 1,
+    runs: 'runs',
+    policy: { path: 'model' },
+    data: { train: 'tasks.jsonl', heldOut: 'tasks.jsonl' },
+    rollout: {
+      tasksPerStep: 2,
+      groupSize: 4,
+      initialRollouts: 4,
+      maxPromptTokens: 64,
+      maxResponseTokens: 12,
+    },
+    tools: { python: { enabled: false } },
+    algorithm: { updatesPerStep: 1 },
+    evaluation: { tasks: 3, samples: 1, every: 1 },
+    ...change,
+  };
+  const file = join(parent, `${name}.branchpoint.json`);
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+
+const measured = (config: string, seed: number, calls: number, accuracies: number[]): MeasuredRun => ({
+  config,
+  seed,
+  folder: `${config}-${seed}`,
+  accuracies,
+  rewards: accuracies.map(accuracy => 2 * accuracy - 1),
+  trajectories: 128,
+  toolCalls: calls,
+  curve: [
+    { step: 0, toolCalls: 0, accuracy: 0.2 },
+    { step: 1, toolCalls: calls / 2, accuracy: 0.4 },
+    { step: 2, toolCalls: calls, accuracy: 0.6 },
+  ],
+});
+
+describe('comparison', () => {
+  it('finds the calls at which a curve first meets a target', () => {
+    const { curve } = measured('a', 1, 1000, [1]);
+    assert.ok(Math.abs(callsToReach(curve, 0.3)! - 250) < 1e-9);
+    assert.equal(callsToReach(curve, 0.6), 1000);
+    assert.equal(callsToReach(curve, 0.1), 0);
+    assert.equal(callsToReach(curve, 0.7), null);
+    assert.equal(callsToReach([], 0.7), null);
+  });
+
+  it('compares by the same seeds and tasks, and counts calls until the baseline’s end', () => {
+    const runs = [
+      measured('arpo', 2, 520, [1, 1, 0, 1]),
+      measured('grpo', 1, 1000, [1, 0, 0, 1]),
+      measured('arpo', 1, 480, [1, 1, 0, 1]),
+      measured('grpo', 2, 1000, [1, 0, 0, 1]),
+    ];
+    const comparison = compareRuns(runs, 'grpo', true);
+    const [arpo, grpo] = comparison.results;
+    assert.equal(comparison.target, 0.6);
+    assert.deepEqual([arpo!.accuracy.mean, grpo!.accuracy.mean, arpo!.reward.mean], [0.75, 0.5, 0.5]);
+    assert.deepEqual(arpo!.seeds, [1, 2]);
+    assert.equal(arpo!.versusBaseline.mean, 0.25);
+    assert.ok(arpo!.versusBaseline.interval[0] >= 0, 'no seed and no task is worse');
+    assert.deepEqual(grpo!.versusBaseline, { mean: 0, interval: [0, 0] });
+    assert.deepEqual(arpo!.callsToTarget, [480, 520]);
+    assert.equal(arpo!.shareOfBaseline, 0.5);
+    const table = tableOf(comparison);
+    assert.match(
+      table[1]!,
+      /^arpo +2 +75\.0 % \[.*\] +– +\+0\.500 \[.*\] +500 \[480, 520\] +\+25\.0 \[.*\] +500 +0\.50$/,
+    );
+  });
+
+  it('says how many seeds never reached the target instead of a share', () => {
+    const slow = measured('slow', 1, 900, [0, 0]);
+    slow.curve = slow.curve.slice(0, 2);
+    const comparison = compareRuns(
+      [
+        measured('grpo', 1, 1000, [1, 1]),
+        measured('grpo', 2, 1000, [1, 1]),
+        slow,
+        measured('slow', 2, 800, [1, 1]),
+      ],
+      'grpo',
+      true,
+    );
+    const result = comparison.results.find(({ config }) => config === 'slow')!;
+    assert.deepEqual(result.callsToTarget, [null, 800]);
+    assert.equal(result.shareOfBaseline, undefined);
+    assert.match(tableOf(comparison).join('\n'), /800 in 1 of 2/);
+  });
+});
+
+describe('branchpoint compare', () => {
+  before(async () => {
+    parent = mkdtempSync(join(tmpdir(), 'compare-'));
+    await makeTinyModel(join(parent, 'model'));
+    const tasks = Array.from({ length: 8 }, (_, i) =>
+      JSON.stringify({ question: `What is ${i} + 1?`, answer: String(i + 1) }),
+    );
+    writeFileSync(join(parent, 'tasks.jsonl'), tasks.join('\n'));
+  });
+  after(() => {
+    for (const child of started) child.kill('SIGKILL');
+    rmSync(parent, { recursive: true });
+  });
+
+  it('trains every config under every seed once, and answers the same when asked again', async () => {
+    const files = [
+      writeConfig('plain', { preset: 'grpo' }),
+      writeConfig('tree', {
+        rollout: {
+          tasksPerStep: 2,
+          groupSize: 4,
+          initialRollouts: 2,
+          maxPromptTokens: 64,
+          maxResponseTokens: 12,
+        },
+      }),
+    ];
+    const out = join(parent, 'out');
+    const argv = [
+      'compare',
+      ...files,
+      '--seeds',
+      '2,1',
+      '--steps',
+      '1',
+      '--out',
+      out,
+      '--jobs',
+      '2',
+      '--json',
+    ];
+    const first = await run(...argv);
+    assert.equal(first.code, 0, first.out + first.err);
+    const comparison = JSON.parse(first.out.trim().split('\n').at(-1)!) as Comparison;
+    assert.equal(comparison.baseline, 'plain');
+    assert.deepEqual(
+      comparison.results.map(({ config, seeds, trajectories }) => ({ config, seeds, trajectories })),
+      ['plain', 'tree'].map(config => ({ config, seeds: [1, 2], trajectories: 8 })),
+    );
+    const folders = readdirSync(out).sort();
+    assert.deepEqual(folders, ['plain-seed-1-1', 'plain-seed-2-1', 'tree-seed-1-1', 'tree-seed-2-1']);
+    const journals = folders.map(name => readFileSync(join(out, name, 'events.jsonl'), 'utf8'));
+    const second = await run(...argv);
+    assert.equal(second.out.match(/has finished already/g)?.length, 4);
+    assert.deepEqual(JSON.parse(second.out.trim().split('\n').at(-1)!), comparison);
+    assert.deepEqual(
+      folders.map(name => readFileSync(join(out, name, 'events.jsonl'), 'utf8')),
+      journals,
+    );
+  });
+
+  it('stops at Ctrl-C with what was done saved, and goes on from there', async () => {
+    const file = writeConfig('long', { steps: 500, evaluation: { tasks: 0 } });
+    const out = join(parent, 'stopped');
+    const main = join(import.meta.dirname, '../../src/worker/main.ts');
+    const child = spawn(process.execPath, [main, 'compare', file, '--seeds', '1', '--out', out]);
+    started.push(child);
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+    const ended = once(child, 'close');
+    const folder = join(out, 'long-seed-1-1');
+    const events = (): Promise<{ type: string }[]> => openRun(folder).events();
+    while (!readable(folder) || !(await events()).some(({ type }) => type === 'step-finished')) {
+      assert.equal(child.exitCode, null, said);
+      await new Promise(resolve => setTimeout(resolve, 50));
+    }
+    child.kill('SIGINT');
+    assert.deepEqual(await ended, [1, null]);
+    assert.match(said, /0 of 1 runs have finished; the same command goes on/);
+    const types = (await events()).map(({ type }) => type);
+    assert.deepEqual(types.slice(-2), ['checkpoint-saved', 'run-ended']);
+    assert.deepEqual(readdirSync(out), ['long-seed-1-1']);
+  });
+
+  it('refuses what cannot be compared', async () => {
+    writeFileSync(join(parent, 'other.jsonl'), JSON.stringify({ question: 'q', answer: 'a' }));
+    const one = writeConfig('one', {});
+    const other = writeConfig('two', { data: { train: 'other.jsonl', heldOut: 'tasks.jsonl' } });
+    const twin = writeConfig('three', { name: 'one' });
+    mkdirSync(join(parent, 'none'), { recursive: true });
+    const wrong: [string[], RegExp][] = [
+      [['compare'], /compare needs CONFIG…/],
+      [
+        ['compare', one, other],
+        /two\.branchpoint\.json and one\.branchpoint\.json name different files in data\.train/,
+      ],
+      [['compare', one, twin], /both have the name one/],
+      [['compare', one, '--seeds', '1,1'], /--seeds must be different whole numbers/],
+      [['compare', one, '--baseline', 'best'], /--baseline must be one of one, not "best"/],
+    ];
+    for (const [argv, message] of wrong) {
+      const { code, err } = await run(...argv);
+      assert.equal(code, 2, argv.join(' '));
+      assert.match(err, message);
+    }
+  });
+});
+
+function readable(folder: string): boolean {
+  try {
+    openRun(folder);
+    return true;
+  } catch {
+    // Not yet made, or not yet whole.
+    return false;
+  }
+}
