@@ -13,7 +13,12 @@ export interface GrowthRules extends BranchSettings {
   beamSize: number;
   /** Paper k: tokens of a preview. */
   window: number;
+  /** Executed calls of a trajectory. */
   callLimit: number;
+  /** By tool: executed calls of a trajectory; tools that are not named have only callLimit. */
+  toolLimits?: Readonly<Record<string, number>>;
+  /** What a call beyond a limit leads to: the trajectory's end, or a message in the place of a result. Absent for the end. */
+  onLimit?: 'end' | 'message';
   maxResponseTokens: number;
   /** 0 for all that are left. */
   maxTurnTokens: number;
@@ -41,9 +46,16 @@ export interface Tip {
   /** Paper l: how many questions in a row, its ancestors' included, were answered with a branch up to here. */
   consecutive: number;
   /** A call that waits for its result. */
-  call?: { tool: string; argument: string };
+  call?: Call;
   /** Absent while it grows. */
   stop?: StopReason;
+}
+
+export interface Call {
+  tool: string;
+  argument: string;
+  /** Only for a call beyond its limit of so many: nothing is executed, and a message takes the place of the result. */
+  limit?: number;
 }
 
 /** Entropy score of a turn's first tokens, and how many there were. */
@@ -74,7 +86,7 @@ export type Plan =
   /** Draw each path's turn to its end, what a preview drew included in maxTokens. */
   | { phase: 'turn'; samples: { path: number; maxTokens: number }[] }
   /** Call tools; a result may add at most `room` tokens. */
-  | { phase: 'call'; calls: { path: number; tool: string; argument: string; room: number }[] }
+  | { phase: 'call'; calls: (Call & { path: number; room: number })[] }
   | { phase: 'done' };
 
 /** A whole turn as sampled. */
@@ -250,7 +262,9 @@ function endTurn(next: Draft, turn: Turn, draw: Draw): void {
   if (rules.rule === 'paper' && !tip.isAsked) ask(next, turn.path, draw);
   tip.initialEntropy ??= turn.window.entropy;
   const isFull = tip.response + turn.tokens >= rules.maxResponseTokens;
-  const stop = stopOf(turn, tip, { callLimit: rules.callLimit, isFull });
+  const limit = turn.end.type === 'call' ? limitReached(next, tip, turn.end.tool) : undefined;
+  const isSpent = limit !== undefined && rules.onLimit !== 'message';
+  const stop = stopOf(turn, { isSpent, isFull });
   addSegment(next, turn.path, {
     kind: 'model',
     count: turn.tokens,
@@ -265,16 +279,30 @@ function endTurn(next: Draft, turn: Turn, draw: Draw): void {
     return;
   }
   if (turn.end.type !== 'call') throw new Error('A turn that stopped for a call has no call.');
-  tip.calls++;
-  tip.call = { tool: turn.end.tool, argument: turn.end.argument };
+  const { tool, argument } = turn.end;
+  if (limit === undefined) tip.calls++;
+  tip.call = limit === undefined ? { tool, argument } : { tool, argument, limit };
 }
 
-function stopOf({ end }: Turn, tip: Tip, limits: { callLimit: number; isFull: boolean }): StopReason {
+function stopOf({ end }: Turn, { isSpent, isFull }: { isSpent: boolean; isFull: boolean }): StopReason {
   if (end.type === 'answer') return 'answer';
-  if (end.type === 'length') return limits.isFull ? 'length' : 'turn-length';
-  if (tip.calls >= limits.callLimit) return 'call-limit';
+  if (end.type === 'length') return isFull ? 'length' : 'turn-length';
+  if (isSpent) return 'call-limit';
   if (end.argument === '') return 'empty-call';
-  return limits.isFull ? 'length' : 'call';
+  return isFull ? 'length' : 'call';
+}
+
+/** The limit that a further call of the tool would break; undefined where it may be called. */
+function limitReached({ rules, segments }: Draft, { calls, segment }: Tip, tool: string): number | undefined {
+  if (calls >= rules.callLimit) return rules.callLimit;
+  const limit = Object.hasOwn(rules.toolLimits ?? {}, tool) ? rules.toolLimits?.[tool] : undefined;
+  if (limit === undefined) return undefined;
+  let made = 0;
+  for (let at = segment; at >= 0; at = segments[at]!.parent) {
+    const { call } = segments[at]!;
+    if (call?.tool === tool && call.outcome !== 'refused') made++;
+  }
+  return made >= limit ? limit : undefined;
 }
 
 /** Appends a tool's result; a path without room for a further token ends here. */
@@ -283,8 +311,9 @@ function addResult(next: Draft, { path, tokens, text, call }: Answer): void {
   if (tokens > next.rules.maxResponseTokens - tip.response)
     throw new Error(`A result of ${tokens} tokens does not fit on path ${path}.`);
   addSegment(next, path, { kind: 'tool', count: tokens, text, call });
+  // A message brings nothing that the policy could be unsure about: the question belongs to results of tools.
+  tip.isAsked = tip.call?.limit !== undefined || !asksQuestions(next.rules);
   delete tip.call;
-  tip.isAsked = !asksQuestions(next.rules);
   if (tip.response >= next.rules.maxResponseTokens) tip.stop = 'length';
 }
 

@@ -145,7 +145,9 @@ function branchNumbers(decisions: readonly Decision[], paths: readonly Path[]): 
   };
 }
 
-function callNumbers(calls: readonly Omit<ToolCall, 'argument'>[]): StepSummary['toolCalls'] {
+/** Calls beyond a limit were not executed: they count as outcomes only. */
+function callNumbers(asked: readonly Omit<ToolCall, 'argument'>[]): StepSummary['toolCalls'] {
+  const calls = asked.filter(({ outcome }) => outcome !== 'refused');
   const latencies = calls.map(({ latencyMs }) => latencyMs);
   const tags = [...new Set(calls.map(({ tool }) => tool))];
   const p95Of = (tag: string): number =>
@@ -161,7 +163,7 @@ function callNumbers(calls: readonly Omit<ToolCall, 'argument'>[]): StepSummary[
       latencyP50Ms: quantile(latencies, 0.5),
       latencyP95Ms: quantile(latencies, 0.95),
       latencyP95MsByTool: Object.fromEntries(tags.map(tag => [tag, p95Of(tag)])),
-      byOutcome: countBy(calls.map(({ outcome }) => outcome)),
+      byOutcome: countBy(asked.map(({ outcome }) => outcome)),
     }),
   };
 }

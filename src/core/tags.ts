@@ -9,6 +9,13 @@ export const tagOf = (stop: string): string => stop.replace(/[<>/]/g, '');
 /** What is appended after a call: nothing follows the closing tag, so the policy goes on right behind it. */
 export const resultText = (payload: string): string => ` <result>\n${payload}\n</result>`;
 
+/** What is read in place of a result by a trajectory that has called a tool as often as it may. */
+export function limitText(tool: string, limit: number): string {
+  if (limit === 0) return `You may not call ${tool}. Go on without it and give your answer.`;
+  const made = limit === 1 ? 'the one call that you had is made' : `all ${limit} calls that you had are made`;
+  return `You may not call ${tool} again: ${made}. Go on with what you know and give your answer.`;
+}
+
 /**
  * Argument of the call that a text ends with: what stands between the last closing tag and the nearest opening tag
  * before it, trimmed; '' where there is none. Rule `paper` looks at the current turn only; upstream looks at the whole

@@ -95,6 +95,8 @@ export function begin(task: Task, context: GrowContext): Growing {
     beamSize: rollout.beamSize,
     window: rollout.entropyTokens,
     callLimit: tools.callLimit,
+    toolLimits: tools.limits,
+    onLimit: rollout.limitAction === 'inject-limit-message' ? 'message' : 'end',
     maxResponseTokens: rollout.maxResponseTokens,
     maxTurnTokens: rollout.maxTurnTokens,
   };

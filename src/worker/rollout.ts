@@ -6,7 +6,7 @@ import { entropyOf, TOP_LOG_PROBS } from '../core/entropy.ts';
 import type { Fact } from '../core/events.ts';
 import { streamKey, uniform } from '../core/random.ts';
 import * as scheduler from '../core/scheduler.ts';
-import { callArgument, resultText, tagOf } from '../core/tags.ts';
+import { callArgument, limitText, resultText, tagOf } from '../core/tags.ts';
 import type { Grown } from '../core/tree.ts';
 import { FailureError, type Segment, type Task, type ToolCall } from '../core/types.ts';
 import {
@@ -22,6 +22,7 @@ import {
   type Growing,
 } from './growing.ts';
 import type { Sample } from './policy/policy.ts';
+import type { PooledResult } from './tools/tool.ts';
 
 export type { GrowContext, RolloutTokenizer } from './growing.ts';
 
@@ -123,10 +124,11 @@ function turnOf(growing: Growing, path: number): scheduler.Turn {
 /** Calls a tool and encodes what it says, cut to the room that the path has left. */
 async function answer(
   growing: Growing,
-  { path, tool, argument, room }: { path: number; tool: string; argument: string; room: number },
+  { path, room, ...asked }: scheduler.Call & { path: number; room: number },
 ): Promise<scheduler.Answer> {
-  const { tokenizer, tools } = growing.context;
-  const { text, outcome, latencyMs, shared } = await tools.call(tool, argument);
+  const { tokenizer } = growing.context;
+  const { tool, argument } = asked;
+  const { text, outcome, latencyMs, shared } = await resultOf(growing.context.tools, asked);
   const whole = Int32Array.from(tokenizer.encode(resultText(text)));
   const ids = whole.slice(0, room);
   growing.results[path] = ids;
@@ -138,6 +140,15 @@ async function answer(
     call,
   };
 }
+
+/** What the tool says, or that it may not be asked any more. */
+const resultOf = (
+  tools: GrowContext['tools'],
+  { tool, argument, limit }: scheduler.Call,
+): Promise<PooledResult> =>
+  limit === undefined
+    ? tools.call(tool, argument)
+    : Promise.resolve({ outcome: 'refused', text: limitText(tool, limit), latencyMs: 0, shared: false });
 
 /** Takes a report in: the scheduler's new segments get their tokens, and what is new is told. */
 function advance(growing: Growing, report: scheduler.Report): void {
