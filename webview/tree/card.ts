@@ -1,10 +1,10 @@
 /** The card beside the tree: every number of the chosen decision and segment. Knows nothing of the drawing. */
+import { pathsThrough } from '../../src/core/tree.ts';
 import type { Decision, Tree } from '../../src/core/types.ts';
 import { element } from '../shared/element.ts';
 import { number, shorten, signed } from '../shared/format.ts';
 import type { Selection } from './drawing.ts';
 import { decisionLines, formula, segmentLines, segmentName, verdict, type Line } from './explain.ts';
-import { pathSegments } from './layout.ts';
 
 /** Characters of a segment's text that the card shows; the trajectory shows all. */
 const TEXT_LIMIT = 700;
@@ -49,9 +49,7 @@ function branchValue(tree: Tree, { child, path }: Decision): string | undefined 
 function segmentPart(tree: Tree, index: number, open: (path: number, segment: number) => void): Node[] {
   const segment = tree.segments[index];
   if (!segment) return [];
-  const paths = tree.paths.flatMap((path, i) =>
-    pathSegments(tree.segments, path.leaf).includes(index) ? [i] : [],
-  );
+  const paths = pathsThrough(tree)[index]!;
   const ends = paths.filter(path => tree.paths[path]!.leaf === index);
   const heading = segmentName(segment);
   return [

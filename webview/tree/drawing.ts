@@ -1,4 +1,5 @@
 /** Draws a laid-out rollout tree as SVG with the roles and keys of a tree. Knows nothing of where the tree comes from. */
+import { depthFirst } from '../../src/core/tree.ts';
 import type { Decision, Tree } from '../../src/core/types.ts';
 import { element, svg } from '../shared/element.ts';
 import { number, shorten, signed } from '../shared/format.ts';
@@ -105,29 +106,15 @@ function picture(tree: Tree, layout: Layout, pen: Pen): SVGSVGElement {
     },
     hatching(),
     ...boxes.flatMap(box => edge(tree, layout, box)),
-    ...depthFirst(tree, boxes).flatMap(box => [
-      bar(tree, box, most, pen),
-      ...box.questions.map(({ decision, index }) => question(box, decision, index, pen)),
-    ]),
+    ...depthFirst(tree)
+      .flatMap(segment => layout.boxes[segment] ?? [])
+      .flatMap(box => [
+        bar(tree, box, most, pen),
+        ...box.questions.map(({ decision, index }) => question(box, decision, index, pen)),
+      ]),
     ...layout.lanes.map((path, lane) => laneEnd(tree, layout, path, lane, pen)),
   );
   return picture;
-}
-
-/** Reading order: a segment before its children, the first trajectory's first. */
-function depthFirst(tree: Tree, boxes: readonly Box[]): Box[] {
-  const children = new Map<number, Box[]>();
-  for (const box of boxes) {
-    const parent = tree.segments[box.segment]!.parent;
-    children.set(parent, [...(children.get(parent) ?? []), box]);
-  }
-  const order: Box[] = [];
-  const visit = (box: Box): void => {
-    order.push(box);
-    for (const child of (children.get(box.segment) ?? []).sort((a, b) => a.lane - b.lane)) visit(child);
-  };
-  for (const root of children.get(-1) ?? []) visit(root);
-  return order;
 }
 
 function hatching(): SVGElement {

@@ -2,6 +2,7 @@
  * Where the segments of a rollout tree stand: each trajectory ends in a lane of its own, a segment stands in the lane of
  * the first trajectory through it, and lengths grow with tokens. Pure; knows nothing of how it is drawn.
  */
+import { pathsThrough, segmentsOf } from '../../src/core/tree.ts';
 import type { Decision, Path, Segment, Tree } from '../../src/core/types.ts';
 
 export interface Box {
@@ -30,20 +31,11 @@ const GAP = 16;
 /** Room after a segment for each question asked there. */
 const QUESTION_WIDTH = 20;
 
-/** Root-to-leaf segment indices of a path. */
-export function pathSegments(segments: readonly Segment[], leaf: number): number[] {
-  const found: number[] = [];
-  for (let at = leaf; at >= 0; at = segments[at]!.parent) found.push(at);
-  return found.reverse();
-}
-
 /** `pixelsPerToken` scales a segment's length above the least that can be read. */
-export function layOut(tree: Pick<Tree, 'segments' | 'paths' | 'decisions'>, pixelsPerToken: number): Layout {
+export function layOut(tree: Tree, pixelsPerToken: number): Layout {
   const lanes = laneOrder(tree.paths);
-  const through = tree.segments.map((): number[] => []);
+  const through = pathsThrough(tree);
   const laneOf = new Map(lanes.map((path, lane) => [path, lane]));
-  for (const path of lanes)
-    for (const segment of pathSegments(tree.segments, tree.paths[path]!.leaf)) through[segment]!.push(path);
   const boxes: (Box | undefined)[] = [];
   tree.segments.forEach((segment, index) => {
     const paths = through[index]!;
@@ -91,10 +83,10 @@ function laneOrder(paths: readonly Path[]): number[] {
 const SCALES = { least: 0.4, most: 6, exactness: 0.01 };
 
 /** The largest legible number of pixels per token at which every trajectory fits into `width`; the least where none does. */
-export function fitScale(tree: Pick<Tree, 'segments' | 'paths' | 'decisions'>, width: number): number {
+export function fitScale(tree: Tree, width: number): number {
   const asked = new Map<number, number>();
   for (const { segment } of tree.decisions) asked.set(segment, (asked.get(segment) ?? 0) + 1);
-  const paths = tree.paths.map(({ leaf }) => pathSegments(tree.segments, leaf));
+  const paths = tree.paths.map((_, path) => segmentsOf(tree, path));
   const fits = (scale: number): boolean =>
     paths.every(path => widthOf(tree.segments, path, asked, scale) <= width);
   let [least, most] = [SCALES.least, SCALES.most];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { Decision, Path, Segment } from '../../../src/core/types.ts';
-import { fitScale, layOut, pathSegments } from '../../../webview/tree/layout.ts';
+import type { Decision, Path, Segment, Tree } from '../../../src/core/types.ts';
+import { fitScale, layOut } from '../../../webview/tree/layout.ts';
 
 const segment = (parent: number, kind: Segment['kind'], count: number): Segment => ({
   parent,
@@ -38,7 +38,13 @@ const decision = (at: number, outcome: Decision['outcome']): Decision => ({
 });
 
 /** Prompt → two turns; the first calls a tool (segment 3), goes on (4) and is branched (5). */
-const tree = {
+const tree: Tree = {
+  id: '1.0',
+  step: 1,
+  task: { id: 'a', question: '', references: [], ability: '' },
+  rule: 'paper',
+  initial: 2,
+  total: 4,
   segments: [
     segment(-1, 'prompt', 10),
     segment(0, 'model', 20),
@@ -52,10 +58,6 @@ const tree = {
 };
 
 describe('the layout of a rollout tree', () => {
-  it('reads a trajectory from its leaf back to the prompt', () => {
-    assert.deepEqual(pathSegments(tree.segments, 5), [0, 1, 3, 5]);
-  });
-
   it('puts a branch into the lane below the trajectory that it left', () => {
     assert.deepEqual(layOut(tree, 1).lanes, [0, 2, 1]);
     assert.deepEqual(
