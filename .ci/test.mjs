@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import * as esbuild from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -95,6 +96,6 @@ function run(title, args, environment = {}) {
 }
 
 function count(line) {
-  const match = /^\s*(\d+) (passing|failing|pending)\b/.exec(line);
+  const match = /^\s*(\d+) (passing|failing|pending)\b/.exec(stripVTControlCharacters(line));
   if (match) total[match[2]] += Number(match[1]);
 }
