@@ -161,8 +161,9 @@ function planOf(call: Call): Plan {
   const given = numberOption(call, 'jobs', 1);
   const jobs = Math.min(count, given ?? (threads === 0 ? 1 : Math.max(1, Math.floor(cores / threads))));
   const steps = numberOption(call, 'steps', 1);
-  const entries = loaded.flatMap(({ config, file, text }) =>
-    seeds.map((seed): Entry => {
+  // All configs under one seed before the next one, so that a stopped comparison has whole rows.
+  const entries = seeds.flatMap(seed =>
+    loaded.map(({ config, file, text }): Entry => {
       const share = config.threads === 0 && jobs > 1 ? Math.max(1, Math.floor(cores / jobs)) : config.threads;
       const name = `${config.name}-seed-${seed}`;
       const wanted = { ...config, seed, name, runs: out, threads: share, steps: steps ?? config.steps };
