@@ -1,6 +1,6 @@
 /** The sample: real places, honest splits, tool text as the live tools give it, demonstrations that teach what they should. */
 import assert from 'node:assert/strict';
-import { readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import {
@@ -12,9 +12,14 @@ import { draws } from '../../media/sample/make/draws.ts';
 import { ask, type Question } from '../../media/sample/make/questions.ts';
 import { demonstrationWorld } from '../../media/sample/make/tools.ts';
 import { documents, makeWorld, type World } from '../../media/sample/make/world.ts';
+import { fold } from '../../src/core/fold.ts';
 import { judge } from '../../src/core/reward.ts';
 import type { Reward, Segment, Tree } from '../../src/core/types.ts';
+import { loadConfig } from '../../src/run/configFile.ts';
+import { openRun } from '../../src/run/reader.ts';
+import { readModelTensors } from '../../src/run/safetensors.ts';
 import { openDataset, type Dataset } from '../../src/worker/dataset.ts';
+import { checkWeights, parameterCount, readShape } from '../../src/worker/policy/embedded/shape.ts';
 import { rowOf } from '../../src/worker/sft.ts';
 import { openTokenizer, type Tokenizer } from '../../src/worker/tokenizer.ts';
 import { searchIndex, type SearchIndex } from '../../src/worker/tools/search.ts';
@@ -187,7 +192,41 @@ describe('the sample', () => {
     assert.deepEqual(tokenizer.endIds, [3]);
   });
 
-  it('has a policy of at most 10 MB', async () => {
-    assert.ok((await stat(join(SAMPLE, 'policy/model.safetensors'))).size <= 10e6);
+  it('has a policy of at most 10 MB whose shape the engine takes', async () => {
+    const folder = join(SAMPLE, 'policy');
+    assert.ok((await stat(join(folder, 'model.safetensors'))).size <= 10e6);
+    const shape = readShape(JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')));
+    const { tensors } = await readModelTensors(folder);
+    checkWeights(shape, new Map([...tensors].map(([name, { data }]) => [name, data])));
+    assert.equal(parameterCount(shape), 869_760);
+  });
+
+  it('has a configuration that is valid and names files that are there', async () => {
+    const { config } = loadConfig(join(SAMPLE, 'sample.branchpoint.json'));
+    assert.deepEqual([config.steps, config.rollout.tasksPerStep, config.rollout.groupSize], [40, 8, 8]);
+    for (const path of [
+      config.policy.path,
+      config.data.train,
+      config.data.heldOut,
+      config.tools.search.corpus,
+    ])
+      assert.ok((await stat(path)).size > 0);
+  });
+
+  it('has a recorded run of at most 3 MB that learned, with every tree readable', async () => {
+    const folder = join(SAMPLE, 'run');
+    const files = await readdir(folder, { recursive: true, withFileTypes: true });
+    const sizes = await Promise.all(
+      files.filter(file => file.isFile()).map(file => stat(join(file.parentPath, file.name))),
+    );
+    assert.ok(sizes.reduce((sum, { size }) => sum + size, 0) <= 3e6);
+    const run = openRun(folder);
+    const state = fold(await run.events());
+    assert.deepEqual([state.status, state.summaries.length], ['finished', 18]);
+    const [before, after] = state.evaluations.map(({ summary }) => summary.accuracy);
+    assert.ok(after! - before! > 0.25, `${before} became ${after}`);
+    const trees = await run.trees();
+    assert.equal(trees.length, 72);
+    for (const { id } of trees) assert.equal((await run.tree(id)).paths.length, 8);
   });
 });
