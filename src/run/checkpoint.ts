@@ -89,7 +89,7 @@ export async function lastCheckpoint(runFolder: string): Promise<Checkpoint | un
       continue;
     }
     try {
-      return { folder, name, state: (await verify(folder)).state, skipped };
+      return { folder, name, state: (await verifyCheckpoint(folder)).state, skipped };
     } catch (error) {
       if (!(error instanceof FailureError)) throw error;
       skipped.push(`${name} is passed over: ${error.message}`);
@@ -142,8 +142,8 @@ function replace(from: string, to: string): void {
   remove(old);
 }
 
-/** The checkpoint's sidecar, after every file that it names was found as it was written. */
-async function verify(folder: string): Promise<Sidecar> {
+/** The checkpoint's sidecar, after every file that it names was found as it was written; throws a FailureError where one was not. */
+export async function verifyCheckpoint(folder: string, mayLack: readonly string[] = []): Promise<Sidecar> {
   const broken = (message: string): FailureError => new FailureError({ where: 'store', message });
   const path = join(folder, CHECKPOINT_FILES.state);
   let json: unknown;
@@ -156,6 +156,7 @@ async function verify(folder: string): Promise<Sidecar> {
   if (sidecar.format.major > MAJOR) throw broken('it was written by a newer version of Branchpoint.');
   for (const [name, facts] of Object.entries(sidecar.files)) {
     const stat = statOf(join(folder, name));
+    if (!stat && mayLack.includes(name)) continue;
     if (stat?.size !== facts.bytes)
       throw broken(`${name} has ${stat?.size ?? 'no'} bytes instead of ${facts.bytes}.`);
     if ((await hashFile(join(folder, name))) !== facts.sha256)

@@ -118,6 +118,13 @@ function missingFiles(config: Config, text: string): LocatedProblem[] {
   });
 }
 
+/** Line, from 1, of the deepest part of a key that the text has; undefined where it has none. */
+export function lineOfKey(text: string, key: string): number | undefined {
+  const root = parseTree(text.replace(/^\uFEFF/, ' '), [], { allowTrailingComma: true });
+  if (!root) return undefined;
+  return locate({ key, path: key.split('.'), at: 'value', message: '', fix: '' }, root, text).line;
+}
+
 /** A key that is given twice: JSON would silently take the last. */
 function repeatedKeys(node: Node, path: readonly string[], text: string): LocatedProblem[] {
   if (node.type !== 'object') return [];

@@ -81,7 +81,8 @@ function newFolder({ runs, name }: Config): { folder: string; name: string } {
   }
 }
 
-async function hashesOf({ data, policy, tools, reward }: Config): Promise<Record<string, string>> {
+/** SHA-256 of all that a config names, by what it is for. Throws a FailureError where one of them cannot be read. */
+export async function hashesOf({ data, policy, tools, reward }: Config): Promise<Record<string, string>> {
   const hashes: Record<string, string> = {};
   const named = {
     train: data.train,

@@ -1,6 +1,7 @@
 /** Every command of the program, in one table. Knows nothing of how a command does its work. */
 import { helpText, readCall, UsageError, type Commands, type ExitCode, type Io } from './commandLine.ts';
 import { FailureError } from '../core/types.ts';
+import { checkCommand } from './checkCommand.ts';
 import { compareCommand } from './compareCommand.ts';
 import { evaluateCommand } from './evaluateCommand.ts';
 import { pauseCommand, resumeCommand, stopCommand, trainCommand } from './launch.ts';
@@ -92,6 +93,16 @@ export const COMMANDS: Commands = {
       rate: { value: 'X', sentence: 'Highest learning rate.' },
     },
     run: sftCommand,
+  },
+  check: {
+    args: ['CONFIG|RUN'],
+    sentence:
+      'Look at all that a config needs, or at all that a run wrote; exit code 1 where something is wrong.',
+    options: {
+      quick: { sentence: 'Do not open the policy: no trees are grown.' },
+      json: { sentence: 'Print {"checks": […]} as one line of JSON.' },
+    },
+    run: checkCommand,
   },
   help: {
     args: [],

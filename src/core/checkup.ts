@@ -1,0 +1,72 @@
+/** What a check-up of a config or a run found, as the command line prints it and editors show it. Knows nothing of how it is found. */
+
+/** `ok`: as it should be; `warning`: the run will work, but perhaps not as meant; `error`: it will not, or its data is broken. */
+export type CheckStatus = 'ok' | 'warning' | 'error';
+
+export interface CheckResult {
+  /** What was looked at: data.rows, template, memory, … */
+  id: string;
+  status: CheckStatus;
+  /** A sentence with the numbers. */
+  message: string;
+  fix?: string;
+  /** Key of the config that it is about. */
+  key?: string;
+  /** Absolute path of the file that it is about, and the line in it, from 1. */
+  file?: string;
+  line?: number;
+  /** A tree of the run, and the path, segment or token in it. */
+  tree?: string;
+  path?: number;
+  segment?: number;
+  token?: number;
+}
+
+export interface Checkup {
+  checks: CheckResult[];
+}
+
+type Extras = Omit<CheckResult, 'id' | 'status' | 'message'>;
+
+export const ok = (id: string, message: string, extras: Extras = {}): CheckResult => ({
+  ...{ id, status: 'ok', message },
+  ...extras,
+});
+export const warning = (id: string, message: string, extras: Extras = {}): CheckResult => ({
+  ...{ id, status: 'warning', message },
+  ...extras,
+});
+export const wrong = (id: string, message: string, extras: Extras = {}): CheckResult => ({
+  ...{ id, status: 'error', message },
+  ...extras,
+});
+
+/** The first `most` results, and one in place of the others that counts them. */
+export function upTo(most: number, results: readonly CheckResult[]): CheckResult[] {
+  const [last] = results.slice(most);
+  if (!last) return [...results];
+  const { id, status } = last;
+  return [
+    ...results.slice(0, most),
+    { id, status, message: `So it is in ${results.length - most} more places.` },
+  ];
+}
+
+const MARKS: Readonly<Record<CheckStatus, string>> = { ok: '✓', warning: '!', error: '✗' };
+
+/** A line for each check, its place and fix below it; and a last line that counts. */
+export function checkupLines(checks: readonly CheckResult[]): string[] {
+  const width = Math.max(...checks.map(({ id }) => id.length));
+  const lines = checks.flatMap(({ id, status, message, fix, file, line }) => {
+    const place =
+      file === undefined || status === 'ok' ? '' : `${file}${line === undefined ? '' : `:${line}`} `;
+    const head = `${MARKS[status]} ${id.padEnd(width)}  ${place}${message}`;
+    return fix === undefined || status === 'ok' ? [head] : [head, `  ${' '.repeat(width)}  → ${fix}`];
+  });
+  const count = (status: CheckStatus): number => checks.filter(check => check.status === status).length;
+  return [
+    ...lines,
+    '',
+    `${count('ok')} as they should be, ${count('warning')} to look at, ${count('error')} wrong`,
+  ];
+}
