@@ -113,10 +113,14 @@ describe('a newcomer', () => {
     const head = page.locator('.view-line', { hasText: '# Tree' }).first();
     await head.waitFor();
     await page.locator('.view-overlays .cdr[class*="ced-"]').first().waitFor();
-    const words = page.locator('.view-line', { hasText: '<think>' }).first();
-    await words.locator('span span').first().hover();
+    const word = page.locator('.view-line', { hasText: '<think>' }).first().locator('span span').first();
     const hover = page.locator('.monaco-hover:visible', { hasText: 'Log-probability, sampler' }).first();
-    await hover.waitFor();
+    // Lenses that arrive push lines away from under the pointer: point again.
+    await until(async () => {
+      await page.mouse.move(1, 1);
+      await word.hover();
+      return user.appears(hover);
+    }, 'a token’s hover');
     assert.match(await hover.innerText(), /Entropy\s+\d+\.\d{4} nats/);
     await shoot('trajectory');
   });

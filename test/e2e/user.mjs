@@ -64,6 +64,12 @@ export function userOf(page) {
         async () => (await textOf(frame.locator(selector).first())).includes(text),
         `${selector} with “${text}”`,
       ),
+    /** True where it is in sight within a moment. */
+    appears: locator =>
+      locator.waitFor({ timeout: 3000 }).then(
+        () => true,
+        () => false,
+      ),
     row: text => page.locator('.pane-body .monaco-list-row', { hasText: text }).first(),
     /** By its command, so that the window keeps what is open; the browser's own reload may lose the last seconds. */
     async reload() {

@@ -1,6 +1,6 @@
 /** Draws a laid-out rollout tree as SVG with the roles and keys of a tree. Knows nothing of where the tree comes from. */
 import { depthFirst } from '../../src/core/tree.ts';
-import type { Decision, Tree } from '../../src/core/types.ts';
+import type { Decision, Segment, Tree } from '../../src/core/types.ts';
 import { element, svg } from '../shared/element.ts';
 import { number, shorten, signed } from '../shared/format.ts';
 import { advantageOf, segmentName, verdict } from './explain.ts';
@@ -151,7 +151,7 @@ function bar(tree: Tree, box: Box, most: number, pen: Pen): SVGGElement {
     segment.kind === 'model' && segment.entropy !== undefined
       ? ` e${Math.min(8, Math.round((segment.entropy / most) * 8))}`
       : '';
-  const words = segment.kind === 'tool' ? (segment.call?.tool ?? 'tool') : said(segment.text);
+  const words = wordsOn(tree, segment);
   const room = Math.floor((box.width - 8) / CHARACTER);
   const badge = advantageOf(tree, box.segment, box.paths, pen.credit);
   const label = [
@@ -182,8 +182,12 @@ function bar(tree: Tree, box: Box, most: number, pen: Pen): SVGGElement {
   return group;
 }
 
-/** What stands on a bar: where there is room for a few letters, tags of thinking would take all of it. */
-const said = (text: string): string => shorten(text.replace(/<\/?think>/g, ' '), 200);
+/** What stands on a bar, without the tags that every turn has: there is room for a few letters. */
+function wordsOn(tree: Tree, { kind, call, text }: Segment): string {
+  if (kind === 'prompt') return shorten(tree.task.question, 200);
+  if (kind === 'tool') return call?.tool ?? 'tool';
+  return shorten(text.replace(/<[^<>]*>/g, ' ').replace(/\\boxed\{([^{}]*)\}/g, '$1'), 200);
+}
 
 function question(box: Box, decision: Decision, index: number, pen: Pen): SVGGElement {
   const place = box.questions.findIndex(one => one.index === index);
