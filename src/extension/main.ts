@@ -88,6 +88,13 @@ function panelSource(runs: Runs): PanelSource {
   return {
     follow: (runFolder, taker) => runs.follow(runFolder, taker),
     trees: runFolder => openRun(runFolder).trees(),
+    async grown(runFolder, step) {
+      const run = openRun(runFolder);
+      const entries = (await run.trees()).filter(entry => entry.step === step);
+      return Promise.all(
+        entries.map(async ({ id }) => ({ tree: await run.tree(id), columns: await run.columns(id) })),
+      );
+    },
     check: runFolder => void openRun(runFolder),
     isLive: runFolder => liveLock(runFolder) !== undefined,
     onDidChange: runs.onDidChange,

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Event } from '../core/events.ts';
+import { extremes } from '../core/extremes.ts';
+import type { Grown } from '../core/tree.ts';
 import type { Tree } from '../core/types.ts';
 import type { Message, Port, Remote } from '../protocol/channel.ts';
 import { connect, serve, toFailure } from '../protocol/channel.ts';
@@ -25,6 +27,8 @@ export interface PanelSource {
   /** Also trees that still grow. */
   tree(runFolder: string, id: string): Promise<Tree>;
   trees(runFolder: string): Promise<ReturnType<HostVerbs['trees']>>;
+  /** The trees of a step with their tokens' numbers. */
+  grown(runFolder: string, step: number): Promise<Grown[]>;
   /** Throws a FailureError, which the view then shows, where the folder is no run that can be read. */
   check(runFolder: string): void;
   /** Whether a worker owns the run. */
@@ -179,6 +183,7 @@ export class Panels implements vscode.Disposable {
       },
       trees: () => this.#source.trees(opened.subject.runFolder),
       tree: id => this.#source.tree(opened.subject.runFolder, id),
+      extremes: async step => extremes(await this.#source.grown(opened.subject.runFolder, step)),
       openTree: async tree => void (await run('openTree', about({ tree }))),
       openTrajectory: async (tree, path, segment) =>
         void (await run('openTrajectory', about({ tree, path, ...(segment !== undefined && { segment }) }))),

@@ -1,5 +1,6 @@
 /** What the processes may ask each other. Every verb is answered or refused; its effect is visible only as later facts. */
 import type { Event } from '../core/events.ts';
+import type { Extreme } from '../core/extremes.ts';
 import type { Tree } from '../core/types.ts';
 
 export const PROTOCOL = 1;
@@ -42,8 +43,17 @@ export interface HostVerbs {
   /** First ask of every view: all facts so far that the view folds, in batches through `events` after it. */
   ready(): { subject: ViewSubject; name: string };
   /** Tree ids of the run, in order, with their steps and mean rewards (absent where no path was judged). */
-  trees(): { id: string; step: number; question: string; reward?: number; branches: number; refused: number }[];
+  trees(): {
+    id: string;
+    step: number;
+    question: string;
+    reward?: number;
+    branches: number;
+    refused: number;
+  }[];
   tree(id: string): Tree;
+  /** The trajectories of a step that are worth a look first; none where its trees were not kept. */
+  extremes(step: number): Extreme[];
   openTree(id: string): void;
   openTrajectory(tree: string, path: number, segment?: number): void;
   runCommand(command: 'pause' | 'resume' | 'stop' | 'openConfig' | 'evaluate'): void;

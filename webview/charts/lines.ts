@@ -1,183 +1,225 @@
-/** A line chart over steps: series, an optional band and marked points; follows the theme and grows by increments. */
-import {
-  Chart,
-  Filler,
-  Legend,
-  LinearScale,
-  LineController,
-  LineElement,
-  PointElement,
-  ScatterController,
-  Tooltip,
-  type ChartDataset,
-  type ChartOptions,
-  type Point,
-} from 'chart.js';
+/** A line chart with a legend, a cursor that all charts share, a pinned step, zoom and a keyboard. Knows nothing of what it shows. */
 import { element } from '../shared/element.ts';
 import { number } from '../shared/format.ts';
-import { faded, isHighContrast, themeColour } from '../shared/theme.ts';
+import { extent } from './decimate.ts';
+import { listen, type Gestures } from './gestures.ts';
+import { legend } from './legend.ts';
+import { paintingOf, type Painting, type Shown } from './painting.ts';
+import { indexAt, nearestIndex, type Plot, type Series, type Stretch, type View } from './plot.ts';
+import { fillReadout } from './readout.ts';
 
-Chart.register(
-  LineController,
-  ScatterController,
-  LineElement,
-  PointElement,
-  LinearScale,
-  Tooltip,
-  Legend,
-  Filler,
-);
+/** A step and its place on the x axis. */
+export interface Place {
+  step: number;
+  x: number;
+}
 
-export interface Series {
-  label: string;
-  /** VS Code theme colour, e.g. `charts-blue`. */
-  colour: string;
-  /** What the number is, for the tooltip: formula and raw key. */
-  meaning: string;
-  kind?: 'line' | 'points' | 'band-low' | 'band-high';
-  dashed?: boolean;
+/** Who hears what is done on a chart. */
+export interface Hears {
+  /** `isTold`: by the keyboard, so that a screen reader should say it. */
+  hover(place: Place | undefined, isTold: boolean): void;
+  pick(step: number): void;
+  zoom(window: Stretch | undefined): void;
 }
 
 export interface LineChart {
   root: HTMLElement;
-  /** Adds one x with a value per series; undefined is "not measured" and leaves a gap. */
-  add(x: number, values: readonly (number | undefined)[]): void;
-  clear(): void;
-  /** Draws what was added since the last call. */
-  paint(): void;
+  /** Shows a plot; what is out of sight is drawn when it comes into sight. */
+  show(plot: Plot, view: View): void;
+  /** Moves the cursor of all charts; `isOurs` where the pointer is on this one, which then explains itself. */
+  cursor(place: Place | undefined, isOurs: boolean): void;
+  pin(place: Place | undefined): void;
   /** Reads the theme again. */
   retheme(): void;
+  /** What a screen reader is told of a step. */
+  sentence(step: number): string;
 }
 
-/** `picked` hears the x of a point that was clicked. */
-export function lineChart(title: string, series: readonly Series[], picked: (x: number) => void): LineChart {
-  const canvas = element('canvas', { role: 'img', tabindex: 0 });
-  const empty = element('p', { class: 'quiet empty' }, 'Not logged yet.');
+export function lineChart(title: string, hears: Hears): LineChart {
+  const parts = makeParts(title);
+  const toggled = new Set<string>();
+  let pinned: Place | undefined;
+  const isShown = (series: Series): boolean => toggled.has(series.key) === (series.isAside ?? false);
+  const painting = paintingOf(parts.canvas, isShown, shown => {
+    parts.range.textContent = rangeOf(shown, isShown);
+    painting.place(parts.pin, pinned?.x);
+  });
+  const names = legend(series => {
+    if (!toggled.delete(series.key)) toggled.add(series.key);
+    names.press(isShown);
+    painting.paint();
+  });
+  parts.root.append(names.root);
+  listen(parts.canvas, gesturesOf({ hears, parts, painting, pinned: () => pinned }));
+  return {
+    root: parts.root,
+    show(plot, view) {
+      parts.empty.hidden = plot.values.some(column => column.some(isMeasured));
+      parts.canvas.setAttribute('aria-label', describe(title, plot));
+      names.show(plot.series, isShown);
+      names.values(plot, plot.steps.length - 1);
+      painting.show({ plot, view });
+    },
+    cursor(at, isOurs) {
+      const { shown } = painting;
+      if (!shown) return;
+      const { plot } = shown;
+      const index = at ? indexAt(plot.steps, at.step) : plot.steps.length - 1;
+      names.values(plot, index);
+      painting.place(parts.cursor, at?.x);
+      parts.readout.hidden = !isOurs || !at || index < 0;
+      if (parts.readout.hidden || !at) return;
+      fillReadout(parts.readout, { ...shown, isShown }, { index, step: at.step, x: at.x });
+      parts.readout.classList.toggle('on-left', painting.isOnRight(at.x));
+    },
+    pin(at) {
+      pinned = at;
+      painting.place(parts.pin, at?.x);
+    },
+    retheme: painting.paint,
+    sentence: step => sentence(title, painting.shown?.plot, step),
+  };
+}
+
+/** What a screen reader is told of a step. */
+function sentence(title: string, plot: Plot | undefined, step: number): string {
+  const index = plot ? indexAt(plot.steps, step) : -1;
+  if (!plot || index < 0) return `${title}: not logged.`;
+  const values = plot.series.map((one, i) => `${one.label} ${number(plot.values[i]![index])}`);
+  return `${title} at step ${step}: ${values.join(', ')}.`;
+}
+
+interface Parts {
+  root: HTMLElement;
+  canvas: HTMLCanvasElement;
+  empty: HTMLElement;
+  range: HTMLElement;
+  cursor: HTMLElement;
+  pin: HTMLElement;
+  stretch: HTMLElement;
+  readout: HTMLElement;
+}
+
+function makeParts(title: string): Parts {
+  const canvas = element('canvas', { role: 'img', tabindex: 0, 'aria-label': `${title}: not logged.` });
+  const overlay = (name: string): HTMLElement =>
+    element('div', { class: name, hidden: true, 'aria-hidden': true });
+  const empty = element('p', { class: 'quiet empty' }, 'not logged');
+  const range = element('span', {
+    class: 'quiet range',
+    title: 'Exact minimum and maximum of what is in view',
+  });
+  const [cursor, pin, stretch, readout] = ['cursor', 'pin', 'stretch', 'readout'].map(overlay) as [
+    HTMLElement,
+    HTMLElement,
+    HTMLElement,
+    HTMLElement,
+  ];
   const root = element(
     'section',
-    { class: 'chart' },
-    element('h2', {}, title),
-    element('div', { class: 'canvas' }, canvas),
-    empty,
+    { class: 'chart', 'data-chart': title },
+    element('div', { class: 'head' }, element('h3', {}, title), range),
+    element('div', { class: 'canvas' }, canvas, pin, cursor, stretch, readout, empty),
   );
-  const points: Point[][] = series.map(() => []);
-  const chart = new Chart(canvas, {
-    type: 'line',
-    data: { datasets: series.map((one, i) => dataset(one, points[i]!)) },
-    options: options(series, (line, index) => {
-      const x = points[line]?.[index]?.x;
-      if (typeof x === 'number') picked(x);
-    }),
+  return { root, canvas, empty, range, cursor, pin, stretch, readout };
+}
+
+const isMeasured = (value: number): boolean => !Number.isNaN(value);
+
+/** The exact minimum and maximum of what is in view. */
+function rangeOf({ plot, view }: Shown, isShown: (series: Series) => boolean): string {
+  const extents = plot.series.flatMap((series, i) => {
+    const found = isShown(series) ? extent(plot.xs, plot.values[i]!, view.window) : undefined;
+    return found ? [found] : [];
   });
-  const retheme = (): void => {
-    dress(chart, series);
-    chart.update('none');
+  if (extents.length === 0) return '';
+  const low = Math.min(...extents.map(([low]) => low));
+  const high = Math.max(...extents.map(([, high]) => high));
+  return `min ${number(low)} · max ${number(high)}`;
+}
+
+interface Ground {
+  hears: Hears;
+  parts: Parts;
+  painting: Painting;
+  pinned(): Place | undefined;
+}
+
+/** Steps that a key with Shift moves by. */
+const LEAP = 10;
+const ZOOM_STEP = 1.5;
+
+function gesturesOf({ hears, parts, painting, pinned }: Ground): Gestures {
+  let at: Place | undefined;
+  const placeOf = (index: number): Place | undefined => {
+    const { steps = [], xs = [] } = painting.shown?.plot ?? {};
+    const bounded = Math.min(Math.max(index, 0), steps.length - 1);
+    return bounded >= 0 ? { step: steps[bounded]!, x: xs[bounded]! } : undefined;
   };
-  retheme();
+  const placeAt = (pixel: number): Place | undefined =>
+    placeOf(nearestIndex(painting.shown?.plot.xs ?? [], painting.xAt(pixel)));
+  const move = (index: number): void => hears.hover((at = placeOf(index)), true);
+  const zoom = (x: number | undefined, factor: number): void => {
+    const axis = painting.axis();
+    if (!axis || !painting.shown || x === undefined) return;
+    const stretch = { from: x - (x - axis.min) * factor, to: x + (axis.max - x) * factor };
+    hears.zoom(within(stretch, painting.shown.plot.xs));
+  };
+  const keys: Record<string, (event: KeyboardEvent, index: number) => void> = {
+    ArrowRight: ({ shiftKey }, index) => move(index + (shiftKey ? LEAP : 1)),
+    ArrowLeft: ({ shiftKey }, index) => move(index - (shiftKey ? LEAP : 1)),
+    Home: () => move(0),
+    End: () => move(Infinity),
+    Enter: () => at && hears.pick(at.step),
+    ' ': () => at && hears.pick(at.step),
+    '+': (_, index) => zoom(placeOf(index)?.x, 1 / ZOOM_STEP),
+    '-': (_, index) => zoom(placeOf(index)?.x, ZOOM_STEP),
+    '0': () => hears.zoom(undefined),
+  };
   return {
-    root,
-    retheme,
-    add(x, values) {
-      values.forEach((value, i) =>
-        points[i]!.push({ x, y: value !== undefined && Number.isFinite(value) ? value : NaN }),
-      );
+    hover: pixel => hears.hover((at = pixel === undefined ? undefined : placeAt(pixel)), false),
+    click(pixel) {
+      const found = placeAt(pixel);
+      if (found) hears.pick(found.step);
     },
-    clear() {
-      for (const list of points) list.length = 0;
+    drawing(stretch) {
+      parts.stretch.hidden = !stretch;
+      if (!stretch) return;
+      parts.stretch.style.left = `${stretch[0]}px`;
+      parts.stretch.style.width = `${stretch[1] - stretch[0]}px`;
     },
-    paint() {
-      empty.hidden = points.some(list => list.some(isMeasured));
-      canvas.setAttribute('aria-label', describe(title, series, points));
-      chart.update('none');
-    },
-  };
-}
-
-function options(
-  series: readonly Series[],
-  hit: (line: number, index: number) => void,
-): ChartOptions<'line'> {
-  return {
-    animation: false,
-    parsing: false,
-    normalized: true,
-    responsive: true,
-    maintainAspectRatio: false,
-    interaction: { mode: 'index', axis: 'x', intersect: false },
-    onClick: (_, hits) => {
-      if (hits[0]) hit(hits[0].datasetIndex, hits[0].index);
-    },
-    scales: { x: { type: 'linear', ticks: { precision: 0 } }, y: { type: 'linear' } },
-    plugins: {
-      legend: {
-        position: 'bottom',
-        labels: {
-          boxWidth: 14,
-          boxHeight: 2,
-          filter: item => series[item.datasetIndex ?? 0]?.kind !== 'band-low',
-        },
-      },
-      tooltip: {
-        callbacks: {
-          title: items => (items[0] ? `Step ${items[0].parsed.x}` : ''),
-          label: item =>
-            `${series[item.datasetIndex]!.label} ${number(item.parsed.y)} — ${series[item.datasetIndex]!.meaning}`,
-        },
-      },
+    drawn: ([from, to]) => hears.zoom({ from: painting.xAt(from), to: painting.xAt(to) }),
+    zoom: (pixel, factor) => zoom(painting.xAt(pixel), factor),
+    reset: () => hears.zoom(undefined),
+    key(event) {
+      const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
+      const steps = painting.shown?.plot.steps;
+      if (!act || !steps) return false;
+      const from = at ?? pinned();
+      act(event, from ? nearestIndex(steps, from.step) : steps.length - 1);
+      return true;
     },
   };
 }
 
-function dataset(series: Series, data: Point[]): ChartDataset<'line', Point[]> {
-  const isBand = series.kind?.startsWith('band') ?? false;
-  return {
-    label: series.label,
-    data,
-    showLine: series.kind !== 'points',
-    borderWidth: isBand ? 0 : 1.5,
-    borderDash: series.dashed ? [5, 4] : [],
-    pointRadius: series.kind === 'points' ? 4 : isBand ? 0 : 1.5,
-    pointHitRadius: 8,
-    pointStyle: series.kind === 'points' ? 'rectRot' : 'circle',
-    fill: series.kind === 'band-high' ? '-1' : false,
-    tension: 0,
-  };
+/** The part of a stretch that has points; nothing where that is all of them. */
+function within({ from, to }: Stretch, xs: readonly number[]): Stretch | undefined {
+  const first = xs[0] ?? 0;
+  const last = xs.at(-1) ?? 0;
+  if (from <= first && to >= last) return undefined;
+  return { from: Math.max(from, first), to: Math.min(to, last) };
 }
-
-/** Chart.js does not follow the editor's theme: hand it the colours. */
-function dress(chart: Chart<'line', Point[]>, series: readonly Series[]): void {
-  const text = themeColour('foreground');
-  const grid = faded(text, isHighContrast() ? 0.3 : 0.12);
-  chart.data.datasets.forEach((one, i) => {
-    const colour = themeColour(series[i]!.colour);
-    one.borderColor = colour;
-    one.pointBackgroundColor = colour;
-    one.backgroundColor = faded(colour, isHighContrast() ? 0.35 : 0.18);
-  });
-  for (const scale of Object.values(chart.options.scales ?? {})) {
-    scale!.grid = { color: grid };
-    scale!.ticks = { ...scale!.ticks, color: text };
-  }
-  const { legend, tooltip } = chart.options.plugins!;
-  legend!.labels!.color = text;
-  Object.assign(tooltip!, {
-    backgroundColor: themeColour('editorHoverWidget-background', '#222222'),
-    titleColor: themeColour('editorHoverWidget-foreground', text),
-    bodyColor: themeColour('editorHoverWidget-foreground', text),
-    borderColor: themeColour('editorHoverWidget-border', text),
-    borderWidth: 1,
-  });
-}
-
-const isMeasured = ({ y }: Point): boolean => !Number.isNaN(y);
 
 /** What a screen reader says instead of the picture. */
-function describe(title: string, series: readonly Series[], points: readonly Point[][]): string {
+function describe(title: string, { series, steps, values }: Plot): string {
   const parts = series.flatMap((one, i) => {
-    const list = points[i]!.filter(isMeasured);
-    const last = list.at(-1);
-    if (!last || one.kind?.startsWith('band')) return [];
-    return [`${one.label} ${number(list[0]!.y)} at step ${list[0]!.x}, ${number(last.y)} at step ${last.x}`];
+    const column = values[i]!;
+    const first = column.findIndex(isMeasured);
+    const last = column.findLastIndex(isMeasured);
+    if (first < 0 || one.kind?.startsWith('band')) return [];
+    return [
+      `${one.label} ${number(column[first])} at step ${steps[first]}, ${number(column[last])} at step ${steps[last]}`,
+    ];
   });
-  return `${title}: ${parts.length > 0 ? parts.join('; ') : 'not logged yet'}.`;
+  return `${title}: ${parts.length > 0 ? parts.join('; ') : 'not logged'}.`;
 }

@@ -1,159 +1,308 @@
 /** Which charts the dashboard has, and which numbers of a step they show. Knows nothing of how they are drawn. */
-import type { EvaluationSummary, StepSummary } from '../../src/core/events.ts';
-import type { Series } from '../charts/lines.ts';
+import type { ChartPlan, EvaluationPlan, Group } from './plan.ts';
+import { ROLLOUT_CHARTS } from './rolloutCharts.ts';
 
-type Value = number | undefined;
+const COLOURS = ['charts-orange', 'charts-purple', 'charts-yellow', 'charts-red', 'charts-green'];
+const colourOf = (index: number): string => COLOURS[index % COLOURS.length]!;
 
-export interface ChartPlan {
-  title: string;
-  series: readonly Series[];
-  /** One value per series. */
-  ofStep(summary: StepSummary): Value[];
-  /** Only where evaluations are shown too. */
-  ofEvaluation?(summary: EvaluationSummary): Value[];
-}
+export const EVALUATIONS: EvaluationPlan = {
+  title: 'Held-out accuracy',
+  lines: [
+    {
+      key: 'evaluated.interval[0]',
+      label: 'low',
+      colour: 'charts-green',
+      kind: 'band-low',
+      meaning: '95 % bootstrap interval over tasks',
+      of: ({ interval }) => interval[0],
+    },
+    {
+      key: 'evaluated.interval[1]',
+      label: '95 %',
+      colour: 'charts-green',
+      kind: 'band-high',
+      meaning: '95 % bootstrap interval over tasks',
+      of: ({ interval }) => interval[1],
+    },
+    {
+      key: 'evaluated.accuracy',
+      label: 'sampled',
+      colour: 'charts-green',
+      meaning: 'right answers ÷ samples, at the sampling temperature',
+      of: ({ accuracy }) => accuracy,
+    },
+    {
+      key: 'evaluated.greedyAccuracy',
+      label: 'greedy',
+      colour: 'charts-orange',
+      dashed: true,
+      meaning: 'right answers ÷ tasks, one greedy trajectory each',
+      of: ({ greedyAccuracy }) => greedyAccuracy,
+    },
+  ],
+};
 
-export const CHARTS: readonly ChartPlan[] = [
+const OUTCOME: readonly ChartPlan[] = [
   {
     title: 'Reward',
-    series: [
-      { label: 'p10', colour: 'charts-blue', kind: 'band-low', meaning: 'summary.reward.p10' },
-      { label: 'p10–p90', colour: 'charts-blue', kind: 'band-high', meaning: 'summary.reward.p90' },
+    lines: [
       {
-        label: 'mean',
+        key: 'reward.p10',
+        label: 'p10',
         colour: 'charts-blue',
-        meaning: 'mean reward of the step’s trajectories (summary.reward.mean)',
+        kind: 'band-low',
+        meaning: '10th to 90th percentile over trajectories',
+        of: ({ reward }) => reward.p10,
       },
       {
+        key: 'reward.p90',
+        label: 'p10–p90',
+        colour: 'charts-blue',
+        kind: 'band-high',
+        meaning: '10th to 90th percentile over trajectories',
+        of: ({ reward }) => reward.p90,
+      },
+      {
+        key: 'reward.mean',
+        label: 'mean',
+        colour: 'charts-blue',
+        meaning: 'Σ reward ÷ trajectories of the step',
+        of: ({ reward }) => reward.mean,
+      },
+      {
+        key: 'accuracy',
         label: 'right',
         colour: 'charts-green',
         dashed: true,
-        meaning: 'share with the right answer (summary.accuracy)',
+        meaning: 'trajectories with the right answer ÷ all',
+        of: ({ accuracy }) => accuracy,
       },
     ],
-    ofStep: ({ reward, accuracy }) => [reward.p10, reward.p90, reward.mean, accuracy],
-  },
-  {
-    title: 'Held-out accuracy',
-    series: [
-      {
-        label: 'sampled',
-        colour: 'charts-green',
-        meaning: 'mean over tasks and samples (evaluated.accuracy)',
-      },
-      {
-        label: 'greedy',
-        colour: 'charts-orange',
+    named: {
+      in: ({ reward }) => Object.keys(reward.parts),
+      line: (name, index) => ({
+        key: `reward.parts.${name}`,
+        label: name,
+        colour: colourOf(index),
         dashed: true,
-        meaning: 'one greedy trajectory per task (evaluated.greedyAccuracy)',
-      },
-    ],
-    ofStep: () => [],
-    ofEvaluation: ({ accuracy, greedyAccuracy }) => [accuracy, greedyAccuracy],
-  },
-  {
-    title: 'Entropy (nats)',
-    series: [
-      { label: 'all', colour: 'charts-purple', meaning: 'mean over model tokens (summary.entropy.all)' },
-      {
-        label: 'after a tool answer',
-        colour: 'charts-red',
-        meaning: 'first tokens after a tool result (summary.entropy.afterTool)',
-      },
-      {
-        label: 'first turn',
-        colour: 'charts-blue',
-        dashed: true,
-        meaning: 'first tokens after the prompt (summary.entropy.initial)',
-      },
-    ],
-    ofStep: ({ entropy }) => [entropy.all, entropy.afterTool, entropy.initial],
-  },
-  {
-    title: 'Branches',
-    series: [
-      {
-        label: 'taken',
-        colour: 'charts-green',
-        meaning: 'questions answered with a child (summary.branches.taken)',
-      },
-      {
-        label: 'refused',
-        colour: 'charts-red',
-        meaning: 'questions that the gate refused (summary.branches.refused)',
-      },
-      {
-        label: 'budget spent',
-        colour: 'charts-yellow',
-        dashed: true,
-        meaning: 'asked when the group was full (summary.branches.noBudget)',
-      },
-      {
-        label: 'filled',
-        colour: 'charts-blue',
-        dashed: true,
-        meaning: 'trajectories started afresh to fill the group (summary.branches.filled)',
-      },
-    ],
-    ofStep: ({ branches }) => [branches.taken, branches.refused, branches.noBudget, branches.filled],
-  },
-  {
-    title: 'Tool calls',
-    series: [
-      {
-        label: 'all',
-        colour: 'charts-blue',
-        meaning: 'unique tool segments of the step (summary.toolCalls.total)',
-      },
-      { label: 'search', colour: 'charts-purple', meaning: 'summary.toolCalls.byTool.search' },
-      { label: 'python', colour: 'charts-orange', meaning: 'summary.toolCalls.byTool.python' },
-      {
-        label: 'errors',
-        colour: 'charts-red',
-        dashed: true,
-        meaning: 'outcomes other than ok (summary.toolCalls.errors)',
-      },
-    ],
-    ofStep: ({ toolCalls }) => [
-      toolCalls.total,
-      toolCalls.byTool['search'],
-      toolCalls.byTool['python'],
-      toolCalls.errors,
-    ],
+        isAside: true,
+        meaning: 'mean of this part; the parts add up to the mean reward',
+        of: ({ reward }) => reward.parts[name],
+      }),
+    },
   },
   {
     title: 'Groups',
-    series: [
+    lines: [
       {
+        key: 'groups.mixed',
         label: 'mixed',
         colour: 'charts-blue',
-        meaning: 'groups that teach: some right, some wrong (summary.groups.mixed)',
+        meaning: 'groups with right and wrong answers',
+        of: ({ groups }) => groups.mixed,
       },
-      { label: 'all right', colour: 'charts-green', meaning: 'summary.groups.allRight' },
-      { label: 'all wrong', colour: 'charts-red', meaning: 'summary.groups.allWrong' },
+      {
+        key: 'groups.allRight',
+        label: 'all right',
+        colour: 'charts-green',
+        dashed: true,
+        meaning: 'groups without a wrong answer',
+        of: ({ groups }) => groups.allRight,
+      },
+      {
+        key: 'groups.allWrong',
+        label: 'all wrong',
+        colour: 'charts-red',
+        dashed: true,
+        meaning: 'groups without a right answer',
+        of: ({ groups }) => groups.allWrong,
+      },
+      {
+        key: 'groups.flat',
+        label: 'no variance',
+        colour: 'charts-yellow',
+        isAside: true,
+        meaning: 'groups whose rewards are all equal: they teach nothing',
+        of: ({ groups }) => groups.flat,
+      },
     ],
-    ofStep: ({ groups }) => [groups.mixed, groups.allRight, groups.allWrong],
+  },
+];
+
+const POLICY: readonly ChartPlan[] = [
+  {
+    title: 'Entropy (nats)',
+    lines: [
+      {
+        key: 'entropy.all',
+        label: 'all',
+        colour: 'charts-purple',
+        meaning: 'mean of −Σ p·log p over all model tokens',
+        of: ({ entropy }) => entropy.all,
+      },
+      {
+        key: 'entropy.afterTool',
+        label: 'after a tool answer',
+        colour: 'charts-red',
+        meaning: 'Hₜ: mean over the first tokens after a tool result',
+        of: ({ entropy }) => entropy.afterTool,
+      },
+      {
+        key: 'entropy.initial',
+        label: 'first turn',
+        colour: 'charts-blue',
+        dashed: true,
+        meaning: 'H₀: mean over the first tokens after the prompt',
+        of: ({ entropy }) => entropy.initial,
+      },
+    ],
   },
   {
-    title: 'Loss',
-    series: [
+    title: 'Entropy by turn (nats)',
+    lines: [],
+    named: {
+      in: ({ entropy }) => (entropy.byTurn ?? []).slice(0, 5).map((_, turn) => String(turn)),
+      line: (name, index) => ({
+        key: `entropy.byTurn[${name}]`,
+        label: `turn ${Number(name) + 1}`,
+        colour: ['charts-blue', 'charts-purple', 'charts-red', 'charts-orange', 'charts-yellow'][index]!,
+        dashed: index > 2,
+        meaning: 'mean over the model tokens of this turn',
+        of: ({ entropy }) => entropy.byTurn?.[Number(name)],
+      }),
+    },
+  },
+  {
+    title: 'KL',
+    lines: [
       {
-        label: 'loss',
-        colour: 'charts-blue',
-        meaning: 'clipped policy loss of the last update (summary.loss)',
+        key: 'kl',
+        label: 'to the reference',
+        colour: 'charts-purple',
+        meaning: 'k3: mean of e^q − q − 1, q = log π_ref − log π',
+        of: ({ kl }) => kl,
+      },
+      {
+        key: 'approximateKl',
+        label: 'old to new',
+        colour: 'charts-orange',
+        dashed: true,
+        meaning: 'mean of log π_old − log π over the updates’ terms; 0 where a step has one update',
+        of: ({ approximateKl }) => approximateKl,
       },
     ],
-    ofStep: ({ loss }) => [loss],
+  },
+  {
+    title: 'Clipped share',
+    lines: [
+      {
+        key: 'clipFractions.high',
+        label: 'high',
+        colour: 'charts-red',
+        meaning: 'terms with ratio above 1 + ε_high and A > 0 ÷ all',
+        of: ({ clipFractions }) => clipFractions?.high,
+      },
+      {
+        key: 'clipFractions.low',
+        label: 'low',
+        colour: 'charts-blue',
+        meaning: 'terms with ratio below 1 − ε_low and A < 0 ÷ all',
+        of: ({ clipFractions }) => clipFractions?.low,
+      },
+      {
+        key: 'clipFractions.dual',
+        label: 'dual',
+        colour: 'charts-yellow',
+        dashed: true,
+        meaning: 'terms with A < 0 held at c·A by the dual clip ÷ all',
+        of: ({ clipFractions }) => clipFractions?.dual,
+      },
+      {
+        key: 'clipFraction',
+        label: 'all',
+        colour: 'foreground',
+        dashed: true,
+        isAside: true,
+        meaning: 'high + low + dual',
+        of: ({ clipFraction }) => clipFraction,
+      },
+    ],
   },
   {
     title: 'Gradient norm',
-    series: [
+    lines: [
       {
-        label: 'gradient norm',
+        key: 'gradientNorm',
+        label: 'norm',
         colour: 'charts-orange',
-        meaning: 'global norm before clipping (summary.gradientNorm)',
+        meaning: '‖∇L‖₂ over all weights, before clipping, mean over updates',
+        of: ({ gradientNorm }) => gradientNorm,
+      },
+      {
+        key: 'skippedUpdates',
+        label: 'skipped updates',
+        colour: 'charts-red',
+        dashed: true,
+        isAside: true,
+        meaning: 'updates whose gradient was not finite',
+        of: ({ skippedUpdates }) => skippedUpdates,
       },
     ],
-    ofStep: ({ gradientNorm }) => [gradientNorm],
   },
+  {
+    title: 'Loss',
+    lines: [
+      {
+        key: 'loss',
+        label: 'loss',
+        colour: 'charts-blue',
+        meaning:
+          'clipped policy loss + KL and entropy terms, mean over updates; near 0 is normal, advantages centre on 0',
+        of: ({ loss }) => loss,
+      },
+    ],
+  },
+  {
+    title: 'Mismatch |Δ log p|',
+    lines: [
+      {
+        key: 'mismatch.mean',
+        label: 'mean',
+        colour: 'charts-red',
+        meaning: 'mean of |log p sampler − log p trainer| over drawn tokens',
+        of: ({ mismatch }) => mismatch?.mean,
+      },
+      {
+        key: 'mismatch.p99',
+        label: 'p99',
+        colour: 'charts-orange',
+        dashed: true,
+        meaning: '99th percentile of the same',
+        of: ({ mismatch }) => mismatch?.p99,
+      },
+      {
+        key: 'mismatch.max',
+        label: 'largest',
+        colour: 'charts-purple',
+        dashed: true,
+        isAside: true,
+        meaning: 'largest of the same',
+        of: ({ mismatch }) => mismatch?.max,
+      },
+      {
+        key: 'mismatch.correlation',
+        label: 'r',
+        colour: 'foreground',
+        isAside: true,
+        meaning: 'Pearson’s r of sampler’s and trainer’s log p: 1 where they agree',
+        of: ({ mismatch }) => mismatch?.correlation,
+      },
+    ],
+  },
+];
+
+export const GROUPS: readonly Group[] = [
+  { title: 'Outcome', charts: [OUTCOME[0]!, EVALUATIONS, ...OUTCOME.slice(1)] },
+  { title: 'Policy', charts: POLICY },
+  ...ROLLOUT_CHARTS,
 ];

@@ -1,100 +1,213 @@
 /** The dashboard of one run: its facts as curves, live by increments. Knows nothing of files or workers. */
+import { alarms, silence } from '../../src/core/alarms.ts';
 import type { Event } from '../../src/core/events.ts';
+import { emptyState, foldInto, type RunState } from '../../src/core/fold.ts';
 import type { ViewSubject } from '../../src/protocol/verbs.ts';
-import { emptyState, foldInto, meanReward, type RunState } from '../../src/core/fold.ts';
-import { lineChart } from '../charts/lines.ts';
 import { element } from '../shared/element.ts';
-import { joinHost, keepState, report } from '../shared/host.ts';
+import { joinHost, keepState, keptState, report } from '../shared/host.ts';
 import { registerKit } from '../shared/kit.ts';
 import { onThemeChange } from '../shared/theme.ts';
-import { CHARTS } from './charts.ts';
+import { alarmList } from './alarmList.ts';
+import { SCALES, type Scale } from './axis.ts';
+import { board, type Looked } from './board.ts';
+import { controls } from './controls.ts';
 import { header, type About } from './header.ts';
+import { growSeams, type Seam } from './marks.ts';
+import { pinnedBar } from './pinned.ts';
+import { stepBar } from './stepBar.ts';
 import { stepPanel } from './steps.ts';
 import '../shared/shared.css';
 import './dashboard.css';
 
 registerKit();
 
+/** How often it is looked whether a live run has fallen silent. */
+const LISTEN_MS = 10_000;
+
 let state: RunState = emptyState();
+let seams: Seam[] = [];
 const about: About = { name: '', isLive: true };
-/** Steps and evaluations that the charts have already. */
-let drawn = { steps: 0, evaluations: 0 };
+let subject: ViewSubject | undefined;
+let looked: Looked = lookedOf(keptState());
+let pinned: number | undefined;
+let heard = performance.now();
+/** What the next frame draws. */
+const due = { cursor: false, all: false };
+let cursor: { step: number | undefined; isTold: boolean } = { step: undefined, isTold: false };
 
 const host = joinHost({
   events({ from, events }) {
     if (from === 0) restart();
     take(events);
   },
-  show: subject => learn(subject),
+  show: shown => learn(shown),
 });
 
 const top = header(command => report(host.runCommand(command)));
+const hints = alarmList(showEvidence);
 const steps = stepPanel(id => report(host.openTree(id)));
-const charts = CHARTS.map(plan => lineChart(plan.title, plan.series, steps.select));
+const hover = (step: number | undefined, isTold: boolean): void => {
+  cursor = { step, isTold };
+  due.cursor = true;
+  nextFrame();
+};
+const bar = stepBar({ hover, pick: pin });
+const charts = board({ hover, pick: pin, zoomed: () => showControls() }, looked);
+const panel = controls({
+  scale: scale => look({ ...looked, scale }),
+  smoothing: smoothing => look({ ...looked, smoothing }),
+  reset: () => charts.zoom(undefined),
+});
+const chosen = pinnedBar({
+  open: ({ tree, path, segment }) => report(host.openTrajectory(tree, path, segment)),
+  trees: () => steps.root.scrollIntoView(),
+  move: by => pin((pinned ?? 0) + by),
+  unpin: () => pin(undefined),
+});
 
 document.body.append(
   element(
     'main',
     {},
     top.root,
+    hints.root,
     element('div', { class: 'failure', id: 'failure', role: 'alert', hidden: true }),
-    element('div', { class: 'charts' }, ...charts.map(chart => chart.root)),
+    element('div', { class: 'looking' }, bar.root, panel.root),
+    charts.root,
     steps.root,
   ),
+  chosen.root,
 );
 onThemeChange(() => {
-  for (const chart of charts) chart.retheme();
+  charts.retheme();
+  bar.update(state.summaries, charts.marks);
+  showControls();
 });
+window.addEventListener('keydown', event => {
+  if (event.key === 'Escape' && !event.defaultPrevented && pinned !== undefined) pin(undefined);
+});
+setInterval(showAlarms, LISTEN_MS);
 report(
-  host.ready().then(({ subject, name }) => {
-    about.name = name;
-    learn(subject);
+  host.ready().then(answer => {
+    about.name = answer.name;
+    learn(answer.subject);
   }),
 );
 
 /** What the facts do not say. */
-function learn(subject: ViewSubject): void {
-  keepState(subject);
-  about.isLive = subject.isLive ?? true;
+function learn(shown: ViewSubject): void {
+  subject = shown;
+  keep();
+  about.isLive = shown.isLive ?? true;
   top.update(state, about);
+}
+
+/** The window remembers what is shown and how it is looked at. */
+function keep(): void {
+  if (subject) keepState({ ...subject, looked });
+}
+
+function lookedOf(kept: unknown): Looked {
+  const found = (kept as { looked?: Partial<Looked> } | undefined)?.looked;
+  const isScale = (scale: unknown): scale is Scale =>
+    typeof scale === 'string' && Object.hasOwn(SCALES, scale);
+  const { scale, smoothing } = found ?? {};
+  return {
+    scale: isScale(scale) ? scale : 'step',
+    smoothing: typeof smoothing === 'number' && smoothing >= 0 && smoothing < 1 ? smoothing : 0,
+  };
 }
 
 function restart(): void {
   state = emptyState();
-  drawn = { steps: 0, evaluations: 0 };
-  for (const chart of charts) chart.clear();
+  seams = [];
+  charts.clear();
 }
 
 function take(events: readonly Event[]): void {
-  // A resume voids steps that the charts show already: then they start over.
-  if (events.some(event => event.type === 'resumed')) {
-    drawn = { steps: 0, evaluations: 0 };
-    for (const chart of charts) chart.clear();
-  }
+  heard = performance.now();
+  // A resumption voids steps that the charts show already: then they start over.
+  if (events.some(event => event.type === 'resumed')) charts.clear();
+  growSeams(seams, state, events);
   foldInto(state, events);
-  draw();
+  due.all = true;
+  nextFrame();
+}
+
+let isFrameDue = false;
+/** Draws once a frame, however many facts or moves of the pointer come in it. */
+function nextFrame(): void {
+  if (isFrameDue) return;
+  isFrameDue = true;
+  requestAnimationFrame(() => {
+    isFrameDue = false;
+    if (due.all) draw();
+    if (due.all || due.cursor) showCursor();
+    due.all = due.cursor = false;
+  });
 }
 
 function draw(): void {
-  for (const { step, summary } of state.summaries.slice(drawn.steps))
-    CHARTS.forEach((plan, i) => charts[i]!.add(step, plan.ofStep(summary)));
-  const evaluations = state.evaluations.slice(drawn.evaluations).sort((a, b) => a.step - b.step);
-  for (const { step, summary } of evaluations)
-    CHARTS.forEach((plan, i) => plan.ofEvaluation && charts[i]!.add(step, plan.ofEvaluation(summary)));
-  const grew = state.summaries.length > drawn.steps || state.evaluations.length > drawn.evaluations;
-  if (grew || drawn.steps === 0) for (const chart of charts) chart.paint();
-  drawn = { steps: state.summaries.length, evaluations: state.evaluations.length };
   top.update(state, about);
-  steps.update(
-    state.summaries,
-    state.trees.map(tree => ({
-      id: tree.id,
-      step: tree.step,
-      task: tree.task,
-      reward: meanReward(tree),
-      branches: tree.branches,
-      refused: tree.refused,
-      paths: tree.paths,
-    })),
+  charts.update(state, seams);
+  if (pinned !== undefined) showPin();
+  bar.update(state.summaries, charts.marks);
+  showControls();
+  showAlarms();
+  steps.update(state);
+}
+
+function showCursor(): void {
+  charts.cursor(cursor.step, cursor.isTold);
+  bar.cursor(cursor.step);
+}
+
+function showControls(): void {
+  panel.update({
+    ...looked,
+    isZoomed: charts.isZoomed,
+    marks: new Set(charts.marks.map(({ kind }) => kind)),
+  });
+}
+
+function showAlarms(): void {
+  const quiet = about.isLive ? silence(state, (performance.now() - heard) / 1000) : undefined;
+  hints.update([...(quiet ? [quiet] : []), ...alarms(state)]);
+}
+
+function look(next: Looked): void {
+  looked = next;
+  charts.look(looked);
+  if (pinned !== undefined) charts.pin(pinned);
+  bar.update(state.summaries, charts.marks);
+  showControls();
+  keep();
+}
+
+/** A step that is not done has nothing to show. */
+function pin(step: number | undefined): void {
+  if (step !== undefined && !state.summaries.some(one => one.step === step)) return;
+  pinned = step;
+  showPin();
+  steps.select(step);
+  if (step === undefined) return;
+  chosen.offer(undefined);
+  report(
+    host.extremes(step).then(extremes => {
+      if (pinned === step) chosen.offer(extremes);
+    }),
   );
+}
+
+function showPin(): void {
+  const step = state.summaries.find(one => one.step === pinned);
+  if (!step) pinned = undefined;
+  charts.pin(pinned);
+  bar.pin(pinned);
+  chosen.show(step);
+}
+
+function showEvidence(step: number, chart: string): void {
+  pin(step);
+  charts.reveal(chart);
 }

@@ -35,6 +35,8 @@ export function joinHost(handlers: Handlers<ViewVerbs>): Remote<HostVerbs> {
 
 /** What the window keeps for this view over a reload. */
 export const keepState = (state: unknown): void => api.setState(state);
+/** What it kept before the reload; undefined in a new view. */
+export const keptState = (): unknown => api.getState();
 
 /** Shows a rejected ask where the user is looking; every promise that a view starts ends here. */
 export function report(task: Promise<unknown>): void {

@@ -1,0 +1,205 @@
+/**
+ * A view of the editor in a plain page: its real bundle, the theme's variables and a host that answers from memory. For
+ * measuring and for looking; knows nothing of VS Code.
+ */
+/* global window, performance, requestAnimationFrame -- in the page */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as esbuild from 'esbuild';
+import { chromium } from 'playwright-core';
+import { findBrowser } from '../host/setup.mjs';
+
+const COMMON = {
+  'font-family': 'DejaVu Sans, sans-serif',
+  'font-size': '13px',
+  'charts-red': '#f14c4c',
+  'charts-blue': '#3794ff',
+  'charts-yellow': '#cca700',
+  'charts-orange': '#d18616',
+  'charts-green': '#89d185',
+  'charts-purple': '#b180d7',
+};
+/** The variables that the views use, as VS Code's own themes set them. */
+export const THEMES = {
+  dark: {
+    class: 'vscode-dark',
+    ...COMMON,
+    foreground: '#cccccc',
+    descriptionForeground: '#9d9d9d',
+    'editor-background': '#1f1f1f',
+    'panel-border': '#2b2b2b',
+    focusBorder: '#0078d4',
+    'editorWidget-background': '#202020',
+    'editorHoverWidget-background': '#202020',
+    'editorHoverWidget-border': '#454545',
+    'list-hoverBackground': '#2a2d2e',
+    'list-activeSelectionBackground': '#04395e',
+    'list-activeSelectionForeground': '#ffffff',
+    'textLink-foreground': '#4daafc',
+    'editor-selectionBackground': '#264f78',
+    'editorWarning-foreground': '#cca700',
+    'button-background': '#0078d4',
+    'button-foreground': '#ffffff',
+    'button-secondaryBackground': '#313131',
+    'button-secondaryForeground': '#cccccc',
+  },
+  light: {
+    class: 'vscode-light',
+    ...COMMON,
+    'charts-red': '#e51400',
+    'charts-blue': '#0063d3',
+    'charts-yellow': '#bf8803',
+    'charts-green': '#388a34',
+    'charts-purple': '#652d90',
+    foreground: '#3b3b3b',
+    descriptionForeground: '#3b3b3b',
+    'editor-background': '#ffffff',
+    'panel-border': '#e5e5e5',
+    focusBorder: '#005fb8',
+    'editorWidget-background': '#f8f8f8',
+    'editorHoverWidget-background': '#f8f8f8',
+    'editorHoverWidget-border': '#c8c8c8',
+    'list-hoverBackground': '#f2f2f2',
+    'list-activeSelectionBackground': '#e8e8e8',
+    'list-activeSelectionForeground': '#000000',
+    'textLink-foreground': '#005fb8',
+    'editor-selectionBackground': '#add6ff',
+    'editorWarning-foreground': '#bf8803',
+    'button-background': '#005fb8',
+    'button-foreground': '#ffffff',
+    'button-secondaryBackground': '#e5e5e5',
+    'button-secondaryForeground': '#3b3b3b',
+  },
+  contrast: {
+    class: 'vscode-high-contrast',
+    ...COMMON,
+    foreground: '#ffffff',
+    descriptionForeground: '#ffffff',
+    'editor-background': '#000000',
+    contrastBorder: '#6fc3df',
+    contrastActiveBorder: '#f38518',
+    focusBorder: '#f38518',
+    'editorWidget-background': '#0c141f',
+    'editorHoverWidget-background': '#0c141f',
+    'editorHoverWidget-border': '#6fc3df',
+    'textLink-foreground': '#21a6ff',
+    'editorWarning-foreground': '#ffd370',
+    'button-border': '#6fc3df',
+    'button-foreground': '#ffffff',
+    'button-secondaryForeground': '#ffffff',
+  },
+};
+
+/** What stands for the extension host in the page. `answers` are values by verb; events come in batches as from the pump. */
+function host({ events, answers, batch }) {
+  const asked = (window.asked = []);
+  const told = (window.told = {});
+  let id = 0;
+  const taken = new Map();
+  const tell = message => window.postMessage(message, '*');
+  const give = part =>
+    new Promise(done => {
+      taken.set(++id, done);
+      tell({ kind: 'ask', id, verb: 'events', args: [part] });
+    });
+  const stream = async () => {
+    told.began = performance.now();
+    for (let from = 0; from < events.length || from === 0; from += batch)
+      await give({ from, events: events.slice(from, from + batch) });
+    told.taken = performance.now();
+    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+    told.painted = performance.now();
+  };
+  window.give = give;
+  window.acquireVsCodeApi = () => ({
+    getState: () => undefined,
+    setState: state => (window.kept = state),
+    postMessage: message => {
+      if (message.kind !== 'ask') return taken.get(message.id)?.();
+      asked.push([message.verb, ...message.args]);
+      setTimeout(() => tell({ kind: 'answer', id: message.id, value: answers[message.verb] }));
+      if (message.verb === 'ready') setTimeout(stream);
+    },
+  });
+  const frame = window.requestAnimationFrame.bind(window);
+  /** The longest callback of a frame: what a user would feel. */
+  told.longest = 0;
+  window.requestAnimationFrame = callback =>
+    frame(time => {
+      const began = performance.now();
+      callback(time);
+      told.longest = Math.max(told.longest, performance.now() - began);
+    });
+}
+
+/**
+ * Opens a view on a run's events and waits until all of them are painted. Returns the page, what the host was told, and what
+ * ends it all.
+ */
+export async function openView(
+  view,
+  {
+    events,
+    answers,
+    theme = 'dark',
+    width = 1400,
+    height = 900,
+    batch = 2000,
+    reducedMotion = 'no-preference',
+  },
+) {
+  const folder = mkdtempSync(join(tmpdir(), 'branchpoint-view-'));
+  await esbuild.build({
+    entryPoints: { [view]: resolve(`webview/${view}/main.ts`) },
+    bundle: true,
+    minify: !process.env.BRANCHPOINT_READABLE,
+    platform: 'browser',
+    format: 'iife',
+    target: 'es2023',
+    tsconfig: resolve('webview/tsconfig.json'),
+    loader: { '.svg': 'text' },
+    outdir: folder,
+    logLevel: 'warning',
+  });
+  const { class: name, ...variables } = THEMES[theme];
+  const style = Object.entries(variables).map(([key, value]) => `--vscode-${key}: ${value};`);
+  const start = JSON.stringify({ events, answers, batch }).replaceAll('</', '<\\/');
+  writeFileSync(join(folder, 'host.js'), `(${host})(${start});`);
+  writeFileSync(
+    join(folder, 'index.html'),
+    `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><style>:root { ${style.join(' ')} }</style>
+<link rel="stylesheet" href="${view}.css"></head><body data-view="${view}" class="${name}">
+<script src="host.js"></script><script src="${view}.js"></script></body></html>`,
+  );
+  const browser = await chromium.launch({
+    executablePath: findBrowser(),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'],
+  });
+  const close = async () => {
+    await browser.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const page = await browser.newPage({ viewport: { width, height }, reducedMotion });
+    const errors = [];
+    page.on('pageerror', error => errors.push(String(error)));
+    page.on('console', message => message.type() === 'error' && errors.push(message.text()));
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+    /** Milliseconds that the page's own thread has computed so far, whatever else the machine does. */
+    const computed = async () => {
+      const { metrics } = await session.send('Performance.getMetrics');
+      return 1000 * metrics.find(({ name }) => name === 'TaskDuration').value;
+    };
+    await page.goto(pathToFileURL(join(folder, 'index.html')).href);
+    await page.waitForFunction(() => window.told.painted !== undefined, undefined, { timeout: 60_000 });
+    const told = await page.evaluate(() => window.told);
+    const bytes = readFileSync(join(folder, `${view}.js`)).length;
+    return { page, told, errors, bytes, computed, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

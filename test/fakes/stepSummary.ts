@@ -1,0 +1,36 @@
+/** The numbers of a step with every number there is. Knows nothing of how they came about. */
+import type { StepSummary } from '../../src/core/events.ts';
+
+export const stepSummary = (change: Partial<StepSummary> = {}): StepSummary => ({
+  tasks: 2,
+  trajectories: 16,
+  reward: { mean: 0.5, std: 0.5, p10: 0, p90: 1, parts: { accuracy: 0.4, format: 0.1 } },
+  accuracy: 0.4,
+  entropy: { all: 0.5, initial: 0.4, afterTool: 0.8, byTurn: [0.4, 0.6] },
+  branches: { asked: 9, taken: 3, refused: 4, noBudget: 2, filled: 1 },
+  toolCalls: {
+    total: 9,
+    byTool: { search: 6, python: 3 },
+    errors: 1,
+    latencyP50Ms: 12,
+    latencyP95Ms: 60,
+    byOutcome: { ok: 8, error: 1 },
+    latencyP95MsByTool: { search: 20, python: 60 },
+  },
+  groups: { allRight: 0, mixed: 2, allWrong: 0, flat: 0 },
+  tokens: { sampled: 900, unique: 1200, expanded: 2000, trained: 800 },
+  responseTokens: { mean: 100, max: 190, p10: 60, p90: 150 },
+  turns: { mean: 2, max: 4 },
+  stops: { answer: 15, length: 1 },
+  loss: 0.01,
+  gradientNorm: 1,
+  kl: 0.001,
+  approximateKl: 0.0001,
+  clipFraction: 0.03,
+  clipFractions: { high: 0.01, low: 0.01, dual: 0.01 },
+  skippedUpdates: 0,
+  mismatch: { mean: 0.0001, max: 0.01, p99: 0.001, correlation: 0.999 },
+  seconds: { total: 6, rollout: 4, learn: 2 },
+  memory: { worker: 2e8, engine: 9e8 },
+  ...change,
+});

@@ -1,0 +1,79 @@
+/** A canvas that is painted when it is in sight, and where things lie on it. Knows nothing of pointers or legends. */
+import { datasets, makeDrawing, scales, type Drawing } from './look.ts';
+import type { Plot, Series, View } from './plot.ts';
+
+export interface Shown {
+  plot: Plot;
+  view: View;
+}
+
+export interface Painting {
+  /** Undefined before anything was shown. */
+  readonly shown: Shown | undefined;
+  show(shown: Shown): void;
+  /** Paints again, now if it is in sight. */
+  paint(): void;
+  /** Where the x axis ends; undefined before anything was painted. */
+  axis(): { min: number; max: number } | undefined;
+  xAt(pixel: number): number;
+  /** Puts a vertical line at x, or hides it where that is out of the picture. */
+  place(line: HTMLElement, x: number | undefined): void;
+  isOnRight(x: number): boolean;
+}
+
+/** `painted` hears of every paint: what lies over the canvas must be placed again. */
+export function paintingOf(
+  canvas: HTMLCanvasElement,
+  isShown: (series: Series) => boolean,
+  painted: (shown: Shown) => void,
+): Painting {
+  let shown: Shown | undefined;
+  let drawing: Drawing | undefined;
+  let isSeen = false;
+  let isOld = false;
+  const paint = (): void => {
+    isOld = !isSeen;
+    if (!shown || !isSeen) return;
+    const { plot, view } = shown;
+    const lines = datasets(plot, view, { isShown, pixels: pixelsOf(canvas) });
+    const axes = scales(plot, view);
+    if (drawing) {
+      drawing.data.datasets = lines;
+      drawing.options.scales = axes;
+      drawing.update('none');
+    } else drawing = makeDrawing(canvas, { lines, axes, marks: () => shown?.view.marks ?? [] });
+    painted(shown);
+  };
+  new IntersectionObserver(entries => {
+    isSeen = entries.at(-1)!.isIntersecting;
+    if (isSeen && isOld) paint();
+  }).observe(canvas.parentElement ?? canvas);
+  const pixelOf = (x: number | undefined): number =>
+    x === undefined ? NaN : (drawing?.scales['x']?.getPixelForValue(x) ?? NaN);
+  return {
+    get shown() {
+      return shown;
+    },
+    show(next) {
+      shown = next;
+      paint();
+    },
+    paint,
+    axis: () => drawing?.scales['x'],
+    xAt: pixel => drawing?.scales['x']?.getValueForPixel(pixel) ?? NaN,
+    place(line, x) {
+      const area = drawing?.chartArea;
+      const pixel = pixelOf(x);
+      line.hidden = !area || !(pixel >= area.left - 1 && pixel <= area.right + 1);
+      if (!area || line.hidden) return;
+      line.style.transform = `translateX(${pixel}px)`;
+      line.style.top = `${area.top}px`;
+      line.style.height = `${area.bottom - area.top}px`;
+    },
+    isOnRight: x => pixelOf(x) > (drawing?.width ?? 0) / 2,
+  };
+}
+
+/** Columns that lines are reduced to. */
+const pixelsOf = (canvas: HTMLCanvasElement): number =>
+  Math.max(50, canvas.parentElement?.clientWidth ?? canvas.clientWidth);

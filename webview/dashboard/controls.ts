@@ -1,0 +1,76 @@
+/** How the charts are looked at: what the x axis counts, how much is smoothed, and the way back from a zoom. */
+import { MARKS } from '../charts/look.ts';
+import type { MarkKind } from '../charts/plot.ts';
+import { element } from '../shared/element.ts';
+import { themeColour } from '../shared/theme.ts';
+import { SCALES, type Scale } from './axis.ts';
+
+export interface Controls {
+  root: HTMLElement;
+  update(looked: { scale: Scale; smoothing: number; isZoomed: boolean; marks: ReadonlySet<MarkKind> }): void;
+}
+
+export interface Asks {
+  scale(scale: Scale): void;
+  smoothing(weight: number): void;
+  reset(): void;
+}
+
+export function controls(asks: Asks): Controls {
+  const names = Object.keys(SCALES) as Scale[];
+  const radios = names.map(name =>
+    element('input', { type: 'radio', name: 'scale', value: name, onchange: () => asks.scale(name) }),
+  );
+  const slider = element('input', {
+    type: 'range',
+    min: 0,
+    max: 0.99,
+    step: 0.01,
+    title: 'Weight of what came before in the moving average; the raw values stay faintly behind it',
+    'aria-label': 'Smoothing',
+    oninput: () => asks.smoothing(Number(slider.value)),
+  });
+  const weight = element('output', { class: 'weight' });
+  const reset = element(
+    'button',
+    { type: 'button', class: 'plain', onclick: () => asks.reset(), hidden: true },
+    'Show all',
+  );
+  const legend = element('span', { class: 'quiet marks' });
+  const root = element(
+    'div',
+    { class: 'controls' },
+    element(
+      'fieldset',
+      { class: 'segments' },
+      element('legend', { class: 'visually-hidden' }, 'What the x axis counts'),
+      ...names.map((name, i) =>
+        element('label', { title: SCALES[name].meaning }, radios[i], element('span', {}, SCALES[name].label)),
+      ),
+    ),
+    element('label', { class: 'smoothing' }, 'Smoothing ', slider, weight),
+    reset,
+    legend,
+    element(
+      'span',
+      { class: 'quiet hint' },
+      'Click a point to pin its step · drag, or Ctrl + wheel, to zoom · double-click to show all',
+    ),
+  );
+  return {
+    root,
+    update({ scale, smoothing, isZoomed, marks }) {
+      radios.forEach((radio, i) => (radio.checked = names[i] === scale));
+      slider.value = String(smoothing);
+      weight.textContent = smoothing.toFixed(2);
+      reset.hidden = !isZoomed;
+      legend.replaceChildren(...[...marks].map(markName));
+    },
+  };
+}
+
+function markName(kind: MarkKind): HTMLElement {
+  const glyph = element('span', { 'aria-hidden': true }, MARKS[kind].glyph);
+  glyph.style.color = themeColour(MARKS[kind].colour);
+  return element('span', { class: 'mark-name' }, glyph, ` ${MARKS[kind].name}`);
+}

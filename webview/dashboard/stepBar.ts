@@ -1,0 +1,208 @@
+/** One cell a step: its height and colour are the step's reward. A slider for the keyboard. Knows nothing of charts. */
+import type { FinishedStep } from '../../src/core/fold.ts';
+import { MARKS, placeMarks } from '../charts/look.ts';
+import { nearestIndex, type Mark } from '../charts/plot.ts';
+import { element } from '../shared/element.ts';
+import { number } from '../shared/format.ts';
+import { faded, themeColour } from '../shared/theme.ts';
+
+export interface StepBar {
+  root: HTMLElement;
+  update(steps: readonly FinishedStep[], marks: readonly Mark[]): void;
+  cursor(step: number | undefined): void;
+  pin(step: number | undefined): void;
+}
+
+export interface BarHears {
+  hover(step: number | undefined, isTold: boolean): void;
+  pick(step: number): void;
+}
+
+const HEIGHT = 34;
+/** Room for the marks below the cells. */
+const FOOT = 9;
+const LEAP = 10;
+
+interface Shown {
+  steps: readonly FinishedStep[];
+  marks: readonly Mark[];
+  cursor?: number | undefined;
+  pinned?: number | undefined;
+}
+
+export function stepBar(hears: BarHears): StepBar {
+  const canvas = element('canvas', {
+    class: 'bar',
+    role: 'slider',
+    tabindex: 0,
+    'aria-label': 'Step',
+    'aria-valuemin': 0,
+    'aria-valuemax': 0,
+    'aria-valuenow': 0,
+  });
+  const label = element('span', { class: 'quiet' });
+  const root = element('div', { class: 'step-bar' }, canvas, label);
+  const shown: Shown = { steps: [], marks: [] };
+  let isDue = false;
+  const draw = (): void => {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => {
+      isDue = false;
+      paint(canvas, shown);
+    });
+  };
+  const describe = (): void => {
+    const step = shown.cursor ?? shown.pinned ?? shown.steps.at(-1)?.step;
+    const found = shown.steps[indexOf(shown.steps, step)];
+    const text = found ? sentence(found) : 'no step yet';
+    canvas.setAttribute('aria-valuenow', String(found?.step ?? 0));
+    canvas.setAttribute('aria-valuetext', text);
+    label.textContent = text;
+  };
+  listen(canvas, shown, hears);
+  new ResizeObserver(draw).observe(canvas);
+  const changed = (): void => {
+    describe();
+    draw();
+  };
+  return {
+    root,
+    update(steps, marks) {
+      Object.assign(shown, { steps, marks });
+      canvas.setAttribute('aria-valuemin', String(steps[0]?.step ?? 0));
+      canvas.setAttribute('aria-valuemax', String(steps.at(-1)?.step ?? 0));
+      changed();
+    },
+    cursor(step) {
+      shown.cursor = step;
+      changed();
+    },
+    pin(step) {
+      shown.pinned = step;
+      changed();
+    },
+  };
+}
+
+const sentence = ({ step, summary }: FinishedStep): string =>
+  `step ${step}, reward ${number(summary.reward.mean)}, entropy ${number(summary.entropy.all)}, ${summary.toolCalls.total} tool calls`;
+
+/** Index of a step; -1 for none. Steps follow each other, but a run may begin anywhere. */
+function indexOf(steps: readonly FinishedStep[], step: number | undefined): number {
+  if (step === undefined || steps.length === 0) return -1;
+  const guess = step - steps[0]!.step;
+  if (steps[guess]?.step === step) return guess;
+  return nearestIndex(
+    steps.map(one => one.step),
+    step,
+  );
+}
+
+function listen(canvas: HTMLCanvasElement, shown: Shown, hears: BarHears): void {
+  const stepAt = (index: number): number | undefined =>
+    shown.steps[Math.min(Math.max(index, 0), shown.steps.length - 1)]?.step;
+  const at = (event: PointerEvent | MouseEvent): number | undefined =>
+    stepAt(Math.floor((event.offsetX / canvas.clientWidth) * shown.steps.length));
+  canvas.addEventListener('pointermove', event => hears.hover(at(event), false));
+  canvas.addEventListener('pointerleave', () => hears.hover(undefined, false));
+  canvas.addEventListener('click', event => {
+    const step = at(event);
+    if (step !== undefined) hears.pick(step);
+  });
+  canvas.addEventListener('keydown', event => {
+    const current = indexOf(shown.steps, shown.cursor ?? shown.pinned ?? shown.steps.at(-1)?.step);
+    const moves: Record<string, number> = {
+      ArrowRight: current + (event.shiftKey ? LEAP : 1),
+      ArrowUp: current + 1,
+      ArrowLeft: current - (event.shiftKey ? LEAP : 1),
+      ArrowDown: current - 1,
+      PageUp: current + LEAP,
+      PageDown: current - LEAP,
+      Home: 0,
+      End: shown.steps.length - 1,
+    };
+    const moved = moves[event.key];
+    if (moved !== undefined) hears.hover(stepAt(moved), true);
+    else if (event.key === 'Enter' || event.key === ' ') {
+      const step = stepAt(current);
+      if (step !== undefined) hears.pick(step);
+    } else return;
+    event.preventDefault();
+  });
+}
+
+/** Where there are more steps than pixels, a column is as high as its best and as full as its mean. */
+function paint(canvas: HTMLCanvasElement, { steps, marks, cursor, pinned }: Shown): void {
+  const ratio = window.devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(HEIGHT * ratio);
+  const context = canvas.getContext('2d');
+  if (!context || steps.length === 0 || width === 0) return;
+  context.scale(ratio, ratio);
+  const rewards = steps.map(({ summary }) => summary.reward.mean);
+  const low = rewards.reduce((a, b) => Math.min(a, b), Infinity);
+  const high = rewards.reduce((a, b) => Math.max(a, b), -Infinity);
+  const share = (reward: number): number => (high > low ? (reward - low) / (high - low) : 0.5);
+  const columns = Math.min(steps.length, Math.floor(width));
+  const cell = width / columns;
+  const tall = HEIGHT - FOOT;
+  const blue = themeColour('charts-blue');
+  for (let column = 0; column < columns; column++) {
+    const from = Math.floor((column * steps.length) / columns);
+    const to = Math.max(from + 1, Math.floor(((column + 1) * steps.length) / columns));
+    const part = rewards.slice(from, to);
+    const mean = share(part.reduce((a, b) => a + b, 0) / part.length);
+    const height = 4 + (tall - 4) * mean;
+    context.fillStyle = faded(blue, 0.25 + 0.75 * mean);
+    context.fillRect(column * cell, tall - height, Math.max(0.5, cell - (cell > 3 ? 1 : 0)), height);
+  }
+  const pixelOf = (step: number): number => ((indexOf(steps, step) + 0.5) / steps.length) * width;
+  paintMarks(context, marks, pixelOf, tall);
+  outline(context, pixelOf, { cell, tall, cursor, pinned });
+}
+
+function paintMarks(
+  context: CanvasRenderingContext2D,
+  marks: readonly Mark[],
+  pixelOf: (step: number) => number,
+  tall: number,
+): void {
+  context.font = '8px sans-serif';
+  context.textAlign = 'center';
+  context.textBaseline = 'top';
+  placeMarks(
+    marks,
+    ({ step }) => Math.max(4, pixelOf(step)),
+    (kind, pixel) => {
+      context.fillStyle = themeColour(MARKS[kind].colour);
+      context.fillText(MARKS[kind].glyph, pixel, tall + 1);
+    },
+  );
+}
+
+interface Outlined {
+  cell: number;
+  tall: number;
+  cursor?: number | undefined;
+  pinned?: number | undefined;
+}
+
+/** The step under the cursor in a thin frame, the pinned one in a thick one. */
+function outline(
+  context: CanvasRenderingContext2D,
+  pixelOf: (step: number) => number,
+  { cell, tall, cursor, pinned }: Outlined,
+): void {
+  context.strokeStyle = themeColour('foreground');
+  for (const [step, thickness] of [
+    [cursor, 1],
+    [pinned, 2],
+  ] as const) {
+    if (step === undefined) continue;
+    const width = Math.max(cell, 5);
+    context.lineWidth = thickness;
+    context.strokeRect(pixelOf(step) - width / 2, thickness / 2, width, tall - thickness);
+  }
+}
