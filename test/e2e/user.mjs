@@ -39,11 +39,17 @@ export function userOf(page) {
       await input.fill(text);
       await choice(text).click();
     },
-    async openSidebar(name) {
-      const tab = page.getByRole('tab', { name: new RegExp(`^${name}`) }).first();
-      await tab.waitFor();
-      if ((await tab.getAttribute('aria-selected')) !== 'true') await tab.click();
-    },
+    /** A click on the tab of what is shown already would close it: a window that opens may show it late. */
+    openSidebar: name =>
+      until(async () => {
+        const title = page.locator('.part.sidebar .title-label', { hasText: name });
+        if (await appears(title)) return true;
+        await page
+          .getByRole('tab', { name: new RegExp(`^${name}`) })
+          .first()
+          .click();
+        return appears(title);
+      }, `the side bar ${name}`),
     /** The dashboard of a run. */
     dashboard: run => view('body[data-view="dashboard"] h1', run),
     /** Waits until a chart tells a screen reader what `wanted` matches; the frame may be another one after a reload. */
@@ -64,12 +70,7 @@ export function userOf(page) {
         async () => (await textOf(frame.locator(selector).first())).includes(text),
         `${selector} with “${text}”`,
       ),
-    /** True where it is in sight within a moment. */
-    appears: locator =>
-      locator.waitFor({ timeout: 3000 }).then(
-        () => true,
-        () => false,
-      ),
+    appears,
     row: text => page.locator('.pane-body .monaco-list-row', { hasText: text }).first(),
     /** By its command, so that the window keeps what is open; the browser's own reload may lose the last seconds. */
     async reload() {
@@ -81,6 +82,15 @@ export function userOf(page) {
   };
 }
 
+/** True where it is in sight within a moment. */
+const appears = locator =>
+  locator
+    .first()
+    .waitFor({ timeout: 3000 })
+    .then(
+      () => true,
+      () => false,
+    );
 const isVisible = locator => locator.isVisible().catch(() => false);
 /** A frame may go away between two looks: then it shows nothing. */
 const textOf = locator => locator.innerText({ timeout: 1000 }).catch(() => '');
