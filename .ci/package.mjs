@@ -26,6 +26,7 @@ run([
   '--no-dependencies',
   '--skip-license',
   '--allow-missing-repository',
+  '--no-rewrite-relative-links',
   ...target,
   '--out',
   out,
