@@ -148,7 +148,8 @@ export type Fact =
     }
   | { type: 'tree-failed'; tree: string; failure: Failure }
   | { type: 'step-finished'; summary: StepSummary }
-  | { type: 'checkpoint-saved'; folder: string; hash: string; seconds: number }
+  /** `seconds` is absent where the worker that saved it ended before it could tell. */
+  | { type: 'checkpoint-saved'; folder: string; hash: string; seconds?: number }
   | { type: 'evaluated'; summary: EvaluationSummary; checkpoint?: string }
   | { type: 'paused'; reason: string }
   | { type: 'resumed'; from: string }

@@ -26,6 +26,8 @@ export interface Checkpoint {
   /** Name relative to the run folder, as the journal tells it. */
   name: string;
   state: TrainerState;
+  /** Over all files, as saveCheckpoint said it. */
+  hash: string;
   /** Newer ones that were passed over, and why. */
   skipped: string[];
 }
@@ -78,7 +80,8 @@ export async function saveCheckpoint(
 
 /**
  * The newest checkpoint that is whole and has its optimiser state, by the hashes of its files; undefined where there is
- * none. Broken ones are passed over and named.
+ * none at all. Broken ones are passed over and named; throws where there are only such, because going on from the start would void
+ * all that was learned.
  */
 export async function lastCheckpoint(runFolder: string): Promise<Checkpoint | undefined> {
   const skipped: string[] = [];
@@ -89,13 +92,19 @@ export async function lastCheckpoint(runFolder: string): Promise<Checkpoint | un
       continue;
     }
     try {
-      return { folder, name, state: (await verifyCheckpoint(folder)).state, skipped };
+      const { state, files } = await verifyCheckpoint(folder);
+      return { folder, name, state, hash: hashOf(files), skipped };
     } catch (error) {
       if (!(error instanceof FailureError)) throw error;
       skipped.push(`${name} is passed over: ${error.message}`);
     }
   }
-  return undefined;
+  if (skipped.length === 0) return undefined;
+  throw new FailureError({
+    where: 'store',
+    message: `${runFolder} has no checkpoint that can be gone on from: ${skipped.join(' ')}`,
+    fix: 'Restore one of them from a copy, or start a new run.',
+  });
 }
 
 /** Names of all checkpoints relative to the run folder, oldest step first; some may have weights only. */

@@ -11,6 +11,19 @@ export const timestamp = (): string => new Date(read()).toISOString();
 /** Milliseconds from an arbitrary start that never go backwards, for durations. */
 export const elapsed = (): number => performance.now();
 
+/**
+ * Says, each time it is asked, by how many milliseconds the time of day ran ahead of (or, negative, fell behind) the time that
+ * passed since it was last asked: 0 but for rounding, unless somebody set the clock or the machine slept.
+ */
+export function watchJumps(): () => number {
+  let difference = read() - elapsed();
+  return () => {
+    const before = difference;
+    difference = read() - elapsed();
+    return difference - before;
+  };
+}
+
 /** For tests: tells another time until the returned function is called. */
 export function setClock(clock: () => number): () => void {
   const before = read;

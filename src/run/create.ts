@@ -81,28 +81,44 @@ function newFolder({ runs, name }: Config): { folder: string; name: string } {
   }
 }
 
+/** Throws where a file that the run was started from is gone, or is not the same any more: going on would mix two runs. */
+export async function refuseChanged({ config, hashes }: Manifest): Promise<void> {
+  const found = await hashesOf(config);
+  for (const [name, hash] of Object.entries(hashes)) {
+    if (found[name] === hash) continue;
+    throw new FailureError({
+      where: 'config',
+      message: `${pathOf(config, name) ?? name} (${name}) is not what the run was started with: its hash differs.`,
+      fix: 'Put it back as it was, then resume the run; or start a new run.',
+    });
+  }
+}
+
+const pathOf = (config: Config, name: string): string | undefined => namedPaths(config)[name];
+
+const namedPaths = ({ data, tools, policy }: Config): Record<string, string> => ({
+  train: data.train,
+  heldOut: data.heldOut,
+  corpus: tools.search.corpus,
+  searchCache: tools.search.cacheFile,
+  policy: policy.path,
+});
+
 /** SHA-256 of all that a config names, by what it is for. Throws a FailureError where one of them cannot be read. */
-export async function hashesOf({ data, policy, tools, reward }: Config): Promise<Record<string, string>> {
+export async function hashesOf(config: Config): Promise<Record<string, string>> {
   const hashes: Record<string, string> = {};
-  const named = {
-    train: data.train,
-    heldOut: data.heldOut,
-    corpus: tools.search.corpus,
-    searchCache: tools.search.cacheFile,
-    policy: policy.path,
-  };
-  for (const [name, path] of Object.entries(named))
+  for (const [name, path] of Object.entries(namedPaths(config)))
     if (path !== '')
       hashes[name] = await readable(path, async () =>
         fs.statSync(path).isDirectory() ? hashOf(await hashFolder(path)) : hashFile(path),
       );
-  for (const [name, program] of ownPrograms(tools, reward))
+  for (const [name, program] of ownPrograms(config))
     hashes[name] = await readable(program.module, () => hashOwnProgram(program));
   return hashes;
 }
 
 /** Programs of the user's own, by what they are for. */
-function ownPrograms({ custom }: Config['tools'], reward: Config['reward']): [string, OwnProgram][] {
+function ownPrograms({ tools: { custom }, reward }: Config): [string, OwnProgram][] {
   const tools = custom.map((own): [string, OwnProgram] => [`tool:${own.tag}`, own]);
   const { module, command } = reward.custom;
   return module === '' && command.length === 0 ? tools : [['reward', reward.custom], ...tools];

@@ -2,6 +2,7 @@
 import type { Stats } from 'node:fs';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
+import { FailureError } from '../core/types.ts';
 
 export type Operation =
   'open' | 'append' | 'write' | 'sync' | 'rename' | 'truncate' | 'mkdir' | 'remove' | 'link';
@@ -16,6 +17,23 @@ export function interceptWrites(hook: Fault): () => void {
   const before = fault;
   fault = hook;
   return () => (fault = before);
+}
+
+/** What the file system refused, as a failure that somebody can mend; any other error as it is. */
+export function attributed(error: unknown): unknown {
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  if (error instanceof FailureError || code === undefined || syscall === undefined) return error;
+  const fix =
+    code === 'ENOENT'
+      ? 'Put the file or folder back, then resume the run.'
+      : 'Free disk space or correct the folder’s rights, then resume the run.';
+  return new FailureError({ where: 'store', message: (error as Error).message, fix });
+}
+
+/** Removes what interrupted writes left beside the files of a folder; nothing happens where there is none. */
+export function removeInterrupted(folder: string): void {
+  if (!statOf(folder)) return;
+  for (const name of fs.readdirSync(folder)) if (/\.\d+\.(tmp|new)$/.test(name)) remove(join(folder, name));
 }
 
 /** A file that is only ever appended to. `length` is its length in bytes as far as its writes succeeded. */

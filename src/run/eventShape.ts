@@ -147,7 +147,11 @@ const SHAPES: { readonly [T in EventType]: Shape<Body<T>> } = {
   }),
   'tree-failed': record<Body<'tree-failed'>>({ tree: text, failure }),
   'step-finished': record<Body<'step-finished'>>({ summary: stepSummary }),
-  'checkpoint-saved': record<Body<'checkpoint-saved'>>({ folder: text, hash: text, seconds: number }),
+  'checkpoint-saved': record<Body<'checkpoint-saved'>>({
+    folder: text,
+    hash: text,
+    seconds: optional(number),
+  }),
   evaluated: record<Body<'evaluated'>>({ summary: evaluation, checkpoint: optional(text) }),
   paused: record<Body<'paused'>>({ reason: text }),
   resumed: record<Body<'resumed'>>({ from: text }),

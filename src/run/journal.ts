@@ -46,6 +46,13 @@ export class Journal {
 
   /** Stamps the fact and puts it behind those told before. `step` is 0 before the first step. */
   tell(fact: Fact, step: number): Event {
+    const event = this.note(fact, step);
+    if (this.#isBehind) this.flush();
+    return event;
+  }
+
+  /** As tell, but where the disk refuses the fact waits, and nothing is thrown: for saying that the disk refuses. */
+  note(fact: Fact, step: number): Event {
     if (this.#isClosed)
       throw new FailureError({
         where: 'bug',
@@ -60,8 +67,7 @@ export class Journal {
     if (!event) throw new FailureError({ where: 'bug', message: `There is no event of type ${fact.type}.` });
     this.#nextSeq++;
     this.#waiting.push(line);
-    if (this.#isBehind) this.flush();
-    else this.#timer ??= setTimeout(() => this.#flushLater(), FLUSH_MS);
+    this.#timer ??= setTimeout(() => this.attempt(), FLUSH_MS);
     return event;
   }
 
@@ -99,8 +105,8 @@ export class Journal {
     close(this.#file);
   }
 
-  /** A failure here has no caller to throw to; `flush` has noted it, and the next tell, flush or close meets it. */
-  #flushLater(): void {
+  /** As flush, but a failure is only noted: the next tell, flush or close meets it. */
+  attempt(): void {
     try {
       this.flush();
     } catch (error) {

@@ -35,7 +35,7 @@ export interface Run {
   events(): Promise<Event[]>;
   /** Batches of events from a byte on: at once what is there, then what is added, until the signal is given. */
   follow(from: number, signal: AbortSignal): AsyncGenerator<EventBatch>;
-  /** All trees in order; of a tree that was grown again after a resumption only the last. */
+  /** All trees in order; of steps that were done again after a resumption only what was written last. */
   trees(): Promise<TreeEntry[]>;
   tree(id: string): Promise<TreeLine>;
   columns(id: string): Promise<TokenColumns>;
@@ -52,14 +52,14 @@ export function openRun(folder: string): Run {
   let entries: TreeEntry[] = [];
   const trees = async (): Promise<TreeEntry[]> => {
     entries = await readOffsets(folder, entries);
-    return lastOfEach(entries);
+    return stillHolding(entries);
   };
   const tree = async (id: string): Promise<TreeLine> => {
     const found = treeAt(folder, await trees(), id);
     if (found) return found;
     // An index is a cache: one that misleads is not believed a second time.
     entries = await scan(join(folder, FILES.trees));
-    const scanned = treeAt(folder, lastOfEach(entries), id);
+    const scanned = treeAt(folder, stillHolding(entries), id);
     if (scanned) return scanned;
     const { keepTrees } = manifest.config.record;
     throw new FailureError({
@@ -199,9 +199,20 @@ function watchFolder(folder: string): {
   return { arm: () => (isChanged = false), wait, close: () => watcher?.close() };
 }
 
-/** Of entries with one id only the last, in order of steps and of trees within one. */
-function lastOfEach(entries: readonly TreeEntry[]): TreeEntry[] {
-  const byId = new Map(entries.map(entry => [entry.id, entry]));
+/**
+ * The entries that hold, ascending by step and by tree within one, which is the order in which a worker writes them. Where they go
+ * back, the run went on from an earlier step: what was written of that step and later ones is void, as it is in the journal.
+ */
+function stillHolding(entries: readonly TreeEntry[]): TreeEntry[] {
   const index = ({ id }: TreeEntry): number => Number(id.slice(id.indexOf('.') + 1));
-  return [...byId.values()].sort((a, b) => a.step - b.step || index(a) - index(b));
+  const holding: TreeEntry[] = [];
+  for (const entry of entries) {
+    const last = holding.at(-1);
+    const goesBack =
+      last !== undefined &&
+      (entry.step < last.step || (entry.step === last.step && index(entry) <= index(last)));
+    while (goesBack && holding.length > 0 && holding.at(-1)!.step >= entry.step) holding.pop();
+    holding.push(entry);
+  }
+  return holding;
 }

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { open, readFile, type FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { FailureError } from '../core/types.ts';
+import { attributed } from './disk.ts';
 
 /** One tensor, row-major. */
 export interface Tensor {
@@ -84,14 +85,19 @@ export async function writeTensors(
 ): Promise<void> {
   const list = [...tensors];
   const header = encodeHeader(path, list, metadata);
-  const file = await open(path, 'w');
   try {
-    let at = await writeAll(file, header, 0);
-    for (const [, { data }] of list)
-      at = await writeAll(file, new Uint8Array(data.buffer, data.byteOffset, data.byteLength), at);
-    await file.sync();
-  } finally {
-    await file.close();
+    const file = await open(path, 'w');
+    try {
+      let at = await writeAll(file, header, 0);
+      for (const [, { data }] of list)
+        at = await writeAll(file, new Uint8Array(data.buffer, data.byteOffset, data.byteLength), at);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    // Attributed here, because an engine's process can send no error codes to its worker.
+    throw attributed(error);
   }
 }
 

@@ -2,9 +2,9 @@
 import type { Config } from '../core/config.ts';
 import type { Fact } from '../core/events.ts';
 import type { Task } from '../core/types.ts';
-import { toFailure } from '../protocol/channel.ts';
 import { evaluate, type Evaluated } from './evaluate.ts';
 import type { OwnReward } from './own/reward.ts';
+import { canBeMended, failureOf } from './mending.ts';
 import type { Policy } from './policy/policy.ts';
 import type { RolloutTokenizer } from './rollout.ts';
 import type { ToolPool } from './tools/tool.ts';
@@ -52,7 +52,10 @@ export function makeEvaluations(settings: EvaluationSettings): Evaluations {
   };
 }
 
-/** An evaluation that fails is told and costs the run nothing else; one that was called off says nothing. */
+/**
+ * An evaluation that fails is told and costs the run nothing else; one that was called off says nothing; one that failed by what can
+ * be mended fails whoever waits, so that it is done again afterwards.
+ */
 async function attempt(
   settings: EvaluationSettings,
   step: number,
@@ -65,7 +68,10 @@ async function attempt(
     settings.write(evaluated);
     tell({ type: 'evaluated', summary: evaluated.summary }, step);
   } catch (error) {
-    if (!signal.aborted) tell({ type: 'warned', failure: toFailure(error, 'policy') }, step);
+    if (signal.aborted) return;
+    const failure = failureOf(error, 'policy');
+    if (canBeMended(failure)) throw error;
+    tell({ type: 'warned', failure }, step);
   }
 }
 

@@ -7,17 +7,19 @@ import { createServer, type Socket } from 'node:net';
 import { basename, join } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { FORMAT, type Event, type Fact } from '../core/events.ts';
-import { fold } from '../core/fold.ts';
-import { serve, toFailure } from '../protocol/channel.ts';
+import { fold, type RunState } from '../core/fold.ts';
+import type { Failure } from '../core/types.ts';
+import { serve } from '../protocol/channel.ts';
 import type { WorkerVerbs } from '../protocol/verbs.ts';
-import { lastCheckpoint, pruneCheckpoints, saveCheckpoint } from '../run/checkpoint.ts';
-import { elapsed } from '../run/clock.ts';
-import { writePieces } from '../run/create.ts';
-import { makeFolder, writeAtomically } from '../run/disk.ts';
+import { lastCheckpoint, pruneCheckpoints, saveCheckpoint, type Checkpoint } from '../run/checkpoint.ts';
+import { elapsed, watchJumps } from '../run/clock.ts';
+import { refuseChanged, writePieces } from '../run/create.ts';
+import { makeFolder, removeInterrupted, writeAtomically } from '../run/disk.ts';
 import { Journal } from '../run/journal.ts';
 import { FILES, checkpointName } from '../run/layout.ts';
 import { acquireLock } from '../run/lock.ts';
 import { socketPort } from '../run/ports.ts';
+import type { Manifest } from '../run/manifest.ts';
 import { openRun } from '../run/reader.ts';
 import type { Dataset } from './dataset.ts';
 import {
@@ -31,6 +33,7 @@ import type { Evaluated } from './evaluate.ts';
 import { makeEvaluations, type Evaluations, type EvaluationSettings } from './evaluations.ts';
 import { openReward } from './judges.ts';
 import { keepsWeights, openKeeper, type Keeper } from './keeper.ts';
+import { canBeMended, failureOf, waitForMending } from './mending.ts';
 import type { Policy } from './policy/policy.ts';
 import { openTasks } from './promptLengths.ts';
 import { makeControl, type Control } from './status.ts';
@@ -46,10 +49,14 @@ export type Outcome = 'finished' | 'stopped' | 'failed';
 /** What every part of a worker's life has at hand. */
 interface Life {
   runFolder: string;
+  manifest: Manifest;
   config: Config;
   equipment: Equipment;
   control: Control;
   journal: Journal;
+  /** Lets control and watcher know of a fact. */
+  announce(event: Event): void;
+  /** Appends a fact to the journal and announces it. */
   tell(fact: Fact, step: number): void;
   /** Called in reverse order at the end, whatever happened. */
   closers: (() => unknown)[];
@@ -77,12 +84,18 @@ export async function work(
     const journal = Journal.open(runFolder);
     closers.push(() => journal.close());
     const watcher = watch(control);
-    const tell = (fact: Fact, step: number): void => {
-      const event = journal.tell(fact, step);
+    const announce = (event: Event): void => {
       control.observe(event);
       watcher.tell(event);
     };
-    return await live({ runFolder, config, equipment, control, journal, tell, closers: [] });
+    const jumps = watchJumps();
+    const tell = (fact: Fact, step: number): void => {
+      const jump = jumps();
+      if (Math.abs(jump) > NOTED_JUMP_MS) announce(journal.tell(clockJumped(jump), step));
+      announce(journal.tell(fact, step));
+    };
+    const life = { runFolder, manifest, config, equipment, control, journal, announce, tell, closers: [] };
+    return await live(life);
   } finally {
     control.settle('ended');
     await closeAll(closers);
@@ -113,18 +126,43 @@ async function listen(path: string, verbs: WorkerVerbs): Promise<() => Promise<v
     });
 }
 
-/** Opens everything, trains, tells the end, closes everything. */
+/** Clocks are corrected by less all the time. */
+const NOTED_JUMP_MS = 60_000;
+
+const clockJumped = (ms: number): Fact => ({
+  type: 'warned',
+  failure: {
+    where: 'store',
+    message: `The clock jumped by ${Math.round(ms / 1000)} seconds, or the machine slept: times told before and after do not compare. Durations are not affected.`,
+  },
+});
+
+/**
+ * Opens everything, trains, tells the end, closes everything. Where a run that was under way meets what a person can mend, it closes
+ * everything, waits paused, and goes on from its last checkpoint as after any other interruption.
+ */
 async function live(life: Life): Promise<Outcome> {
   const { control, tell } = life;
-  try {
-    const outcome = await openAndTrain(life);
-    tell({ type: 'run-ended', outcome }, control.status.step);
+  for (;;) {
+    let failure: Failure;
+    try {
+      const outcome = await openAndTrain(life);
+      await closeAll(life.closers.splice(0));
+      tell({ type: 'run-ended', outcome }, control.status.step);
+      return outcome;
+    } catch (error) {
+      failure = failureOf(error);
+    }
+    await closeAll(life.closers.splice(0)).catch((error: unknown) => {
+      // The files of a full disk cannot be closed in order either; the first failure is the one to tell.
+      if (!canBeMended(failure)) throw error;
+    });
+    const waits = canBeMended(failure) && control.wasRunning && control.asked !== 'stop';
+    if (waits && (await waitForMending(failure, life)) === 'go') continue;
+    const outcome = waits ? 'stopped' : 'failed';
+    const end: Fact = { type: 'run-ended', outcome, ...(!waits && { failure }) };
+    life.announce(life.journal.note(end, control.status.step));
     return outcome;
-  } catch (error) {
-    tell({ type: 'run-ended', outcome: 'failed', failure: toFailure(error) }, control.status.step);
-    return 'failed';
-  } finally {
-    await closeAll(life.closers);
   }
 }
 
@@ -132,10 +170,14 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   const { runFolder, config, equipment, control, tell, closers } = life;
   const checkpoint = await lastCheckpoint(runFolder);
   const done = checkpoint?.state.step ?? 0;
+  // What waits from before a pause must be on the disk before it is read, and before later facts are.
+  life.journal.flush();
   const before = fold(await openRun(runFolder).events());
-  if (before.run) tell({ type: 'resumed', from: checkpoint?.name ?? 'the start' }, done);
-  for (const message of checkpoint?.skipped ?? [])
-    tell({ type: 'warned', failure: { where: 'store', message } }, done);
+  if (before.last) await takeUp(life, before, checkpoint);
+  const warn = (failure: Failure): void => {
+    const isKnown = before.warnings.some(warning => warning.failure.message === failure.message);
+    if (!isKnown) tell({ type: 'warned', failure }, done);
+  };
 
   const tokenizer = await equipment.openTokenizer(config.policy.path);
   if (!before.run) writePieces(runFolder, tokenizer.pieces);
@@ -159,10 +201,8 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   };
   const heard = { ...life, tell: telling };
 
-  if (!before.run) {
-    tell(runStarted(life, dataset, { tools, info }), 0);
-    for (const failure of dataset.warnings) tell({ type: 'warned', failure }, 0);
-  }
+  if (!before.run) tell(runStarted(life, dataset, { tools, info }), 0);
+  dataset.warnings.forEach(warn);
   const ending = new AbortController();
   const signal = AbortSignal.any([control.stopping, ending.signal]);
   const known = before.evaluations.flatMap(({ step }) => (step <= done ? [step] : []));
@@ -171,6 +211,7 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
     open,
     signal,
     known: new Set(known),
+    warn,
     ...judging,
   });
   for (const step of dueEvaluations(config, done)) evaluations.start(step);
@@ -184,6 +225,24 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
     ending.abort();
     await evaluations.settled();
   }
+}
+
+/** Goes on with a run that was begun before: its files must be what they were, and what its last worker could not tell is told. */
+async function takeUp(
+  { runFolder, manifest, tell }: Life,
+  before: RunState,
+  checkpoint: Checkpoint | undefined,
+): Promise<void> {
+  const done = checkpoint?.state.step ?? 0;
+  removeInterrupted(runFolder);
+  removeInterrupted(join(runFolder, FILES.evaluations));
+  await refuseChanged(manifest);
+  tell({ type: 'resumed', from: checkpoint?.name ?? 'the start' }, done);
+  for (const message of checkpoint?.skipped ?? [])
+    tell({ type: 'warned', failure: { where: 'store', message } }, done);
+  // A worker may have died between the checkpoint and its fact.
+  const isTold = !checkpoint || before.checkpoints.some(({ folder }) => folder === checkpoint.name);
+  if (!isTold) tell({ type: 'checkpoint-saved', folder: checkpoint.name, hash: checkpoint.hash }, done);
 }
 
 type Opener = (folder: string, purpose: Purpose) => Promise<OpenedPolicy>;
@@ -249,14 +308,20 @@ function saver(
 async function openEvaluations(
   life: Life,
   tokenizer: RunTokenizer,
-  { open, ...settings }: { open: Opener } & Pick<EvaluationSettings, 'signal' | 'known' | 'ownReward'>,
+  {
+    open,
+    warn,
+    ...settings
+  }: { open: Opener; warn(failure: Failure): void } & Pick<
+    EvaluationSettings,
+    'signal' | 'known' | 'ownReward'
+  >,
 ): Promise<Evaluations> {
   const { runFolder, config, equipment, control, tell } = life;
   const isWanted = config.data.heldOut !== '' && config.evaluation.tasks > 0;
   if (!isWanted) return { start: () => undefined, settled: () => Promise.resolve() };
   const dataset = await openTasks(config.data.heldOut, config, { equipment, tokenizer });
-  if (settings.known.size === 0 && control.status.step === 0)
-    for (const failure of dataset.warnings) tell({ type: 'warned', failure }, 0);
+  dataset.warnings.forEach(warn);
   const folderOf = (step: number): string =>
     step === 0 ? config.policy.path : join(runFolder, FILES.checkpoints, checkpointName(step));
   return makeEvaluations({

@@ -8,6 +8,8 @@ export interface Control {
   readonly verbs: WorkerVerbs;
   readonly status: Readonly<WorkerStatus>;
   readonly asked: 'go' | 'pause' | 'stop';
+  /** Whether the run was under way once, so that what stands in its way later came up since. */
+  readonly wasRunning: boolean;
   /** Aborted when a stop was asked for: what can be done again after a resume need not be finished. */
   readonly stopping: AbortSignal;
   /** Says in a few words what is done now. */
@@ -20,24 +22,19 @@ export interface Control {
   released(): Promise<'go' | 'stop'>;
 }
 
+const FIRST = { protocol: PROTOCOL, state: 'starting', step: 0, phase: 'opening' } as const;
+
 /** `groupSize`: trajectories per task, for saying how many of a step's have ended. */
 export function makeControl(
   run: string,
   { steps, groupSize }: { steps: number; groupSize: number },
 ): Control {
-  const status: WorkerStatus = {
-    protocol: PROTOCOL,
-    pid: process.pid,
-    run,
-    state: 'starting',
-    step: 0,
-    steps,
-    phase: 'opening',
-  };
+  const status: WorkerStatus = { ...FIRST, pid: process.pid, run, steps };
   let asked: Control['asked'] = 'go';
   let release = (_: 'go' | 'stop'): void => undefined;
   let sampling = { ended: 0, total: 0 };
   const stopping = new AbortController();
+  let wasRunning = false;
   const ask = (what: Control['asked'], state: WorkerStatus['state']): void => {
     if (status.state === 'ended' || asked === 'stop') return;
     asked = what;
@@ -49,6 +46,9 @@ export function makeControl(
     status,
     get asked() {
       return asked;
+    },
+    get wasRunning() {
+      return wasRunning;
     },
     stopping: stopping.signal,
     verbs: {
@@ -63,6 +63,7 @@ export function makeControl(
     },
     phase: words => void (status.phase = words),
     settle(state) {
+      if (state === 'running') wasRunning = true;
       if (state === 'ended' || asked === (state === 'paused' ? 'pause' : 'go')) status.state = state;
     },
     observe(event) {

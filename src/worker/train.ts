@@ -11,6 +11,7 @@ import type { Failure } from '../core/types.ts';
 import { elapsed } from '../run/clock.ts';
 import { brokenClaims } from './checking.ts';
 import type { Dataset } from './dataset.ts';
+import { refuseDeadTools } from './deadTools.ts';
 import type { Evaluations } from './evaluations.ts';
 import { gather } from './gather.ts';
 import type { RolloutTokenizer } from './growing.ts';
@@ -61,6 +62,10 @@ async function takeStep(run: Training, step: number): Promise<void> {
   const started = elapsed();
 
   const { grown, kept, filter } = await gather(run, step);
+  refuseDeadTools(
+    grown.map(({ tree }) => tree),
+    step,
+  );
   const rolledOut = elapsed();
 
   const credits = creditAll(

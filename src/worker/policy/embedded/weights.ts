@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FailureError } from '../../../core/types.ts';
+import { attributed } from '../../../run/disk.ts';
 import { readModelTensors, readTensors, writeTensors, type Tensor } from '../../../run/safetensors.ts';
 import { emptyState, type OptimizerState } from './adamw.ts';
 import { checkWeights, modelTensors, readShape, type ModelShape } from './shape.ts';
@@ -52,7 +53,9 @@ export async function writeModel(
   folder: string,
   { shape, config, weights }: Omit<StoredModel, 'sha256'>,
 ): Promise<void> {
-  await writeFile(join(folder, 'config.json'), config);
+  await writeFile(join(folder, 'config.json'), config).catch((error: unknown) => {
+    throw attributed(error);
+  });
   await writeTensors(join(folder, 'model.safetensors'), named(shape, weights, ''));
 }
 

@@ -1,0 +1,23 @@
+/** Notices a tool that answers no call any more. Knows nothing of what tools are or of how a run pauses. */
+import { FailureError, type Segment, type Tree } from '../core/types.ts';
+
+/** Fewer calls in a step may all fail by chance. */
+const LEAST_CALLS = 4;
+
+/**
+ * Throws where one tool failed in every call of a step. The tool itself must have failed: a program's error or an empty search is
+ * an answer, and a policy that asks wrongly must learn from it. What a step with a dead tool earned would teach not to call it.
+ */
+export function refuseDeadTools(trees: readonly Tree[], step: number): void {
+  const byTool = new Map<string, Segment[]>();
+  for (const segment of trees.flatMap(({ segments }) => segments))
+    if (segment.call) byTool.set(segment.call.tool, [...(byTool.get(segment.call.tool) ?? []), segment]);
+  for (const [tool, segments] of byTool) {
+    if (segments.length < LEAST_CALLS || segments.some(({ call }) => call?.outcome !== 'failed')) continue;
+    throw new FailureError({
+      where: 'tool',
+      message: `The tool <${tool}> failed in all of its ${segments.length} calls in step ${step}; the first answer: ${segments[0]!.text.trim()}`,
+      fix: 'Mend the tool, then resume the run: the step is done again.',
+    });
+  }
+}
