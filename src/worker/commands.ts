@@ -4,6 +4,7 @@ import { FailureError } from '../core/types.ts';
 import { checkCommand } from './checkCommand.ts';
 import { compareCommand } from './compareCommand.ts';
 import { evaluateCommand } from './evaluateCommand.ts';
+import { exportCommand } from './exportCommand.ts';
 import { pauseCommand, resumeCommand, stopCommand, trainCommand } from './launch.ts';
 import { sftCommand } from './sftCommand.ts';
 import { showCommand } from './showCommand.ts';
@@ -79,6 +80,15 @@ export const COMMANDS: Commands = {
       json: { sentence: 'Print JSON, one line per step or tree.' },
     },
     run: showCommand,
+  },
+  export: {
+    args: ['RUN'],
+    sentence: 'Write a run’s right trajectories as demonstrations for sft, in ShareGPT form.',
+    options: {
+      sft: { value: 'FILE', sentence: 'The JSON Lines file to write; needed.' },
+      each: { value: 'N', sentence: 'Trajectories of one task, those of the highest reward first; else 1.' },
+    },
+    run: exportCommand,
   },
   sft: {
     args: ['CONFIG', 'DEMONSTRATIONS'],

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { permutation, streamKey } from '../core/random.ts';
+import { resultText } from '../core/tags.ts';
 import { FailureError, type Message } from '../core/types.ts';
 import type { Demonstration } from './sft.ts';
 
@@ -18,13 +19,23 @@ export interface DemonstrationModule {
 export type DemonstrationSource = DemonstrationModule['demonstrations'];
 
 const FIX =
-  'Write one JSON object per line: {"messages": [{"role", "content"}, …]} or {"conversations": [{"from", "value"}, …]}, the assistant last.';
-const ROLES: Readonly<Record<string, Message['role']>> = {
+  'Write one JSON object per line: {"messages": [{"role", "content"}, …]} or {"conversations": [{"from", "value"}, …]}, the assistant last; tools answer as {"from": "observation"} or inside <result> tags.';
+/** Who speaks in a conversation, and what tools answer. */
+type Role = Message['role'] | 'tool';
+interface Line {
+  role: Role;
+  content: string;
+}
+const ROLES: Readonly<Record<string, Role>> = {
   system: 'system',
   user: 'user',
   human: 'user',
   assistant: 'assistant',
   gpt: 'assistant',
+  function_call: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+  observation: 'tool',
 };
 /** A tool's answer as the loop inserts it; the blank before it belongs to it. */
 const RESULT = / ?<result>[\s\S]*?<\/result>/g;
@@ -67,13 +78,42 @@ function* epochs(list: readonly Demonstration[], seed: number, from: number): Ge
       yield list[index]!;
 }
 
-/** The last message is learned, but for tool results; those before it are the prompt. */
+/**
+ * What the assistant says after the last user message is learned, but for tool results, whether they stand in its text or in messages of
+ * their own; what is before is the prompt.
+ */
 function demonstrationOf(line: string, where: string): Demonstration {
-  const messages = messagesOf(line, where);
-  const last = messages.pop();
-  if (last?.role !== 'assistant') throw refusal(`${where}: the last message is not the assistant’s.`);
-  if (messages.length === 0) throw refusal(`${where}: there is no prompt before the assistant’s message.`);
-  return { messages, pieces: maskResults(last.content) };
+  const lines = linesOfRow(line, where);
+  const start = lines.findLastIndex(({ role }) => role === 'user' || role === 'system') + 1;
+  const learned = lines.slice(start);
+  if (learned.at(-1)?.role !== 'assistant')
+    throw refusal(`${where}: the last message is not the assistant’s.`);
+  if (learned[0]?.role !== 'assistant')
+    throw refusal(`${where}: a tool answers before the assistant speaks.`);
+  if (start === 0) throw refusal(`${where}: there is no prompt before the assistant’s message.`);
+  const pieces = learned.flatMap(({ role, content }) =>
+    role === 'tool' ? [{ text: asResult(content), trained: false }] : maskResults(content),
+  );
+  return { messages: asPrompt(lines.slice(0, start), where), pieces };
+}
+
+/** A result as the loop inserts it, whether or not its text has the tags already. */
+const asResult = (content: string): string => {
+  const inner = /^\s*<result>([\s\S]*)<\/result>\s*$/.exec(content)?.[1] ?? content;
+  return resultText(inner.trim());
+};
+
+/** Earlier turns as messages: what tools answered then belongs to the assistant's message before. */
+function asPrompt(lines: readonly Line[], where: string): Message[] {
+  const messages: Message[] = [];
+  for (const { role, content } of lines) {
+    const last = messages.at(-1);
+    if (role !== 'tool') messages.push({ role, content });
+    else if (last?.role !== 'assistant')
+      throw refusal(`${where}: a tool answers before the assistant speaks.`);
+    else last.content += asResult(content);
+  }
+  return messages;
 }
 
 /** Cuts an assistant's message into what it wrote and what tools answered. */
@@ -89,7 +129,7 @@ export function maskResults(content: string): Demonstration['pieces'] {
   return pieces;
 }
 
-function messagesOf(line: string, where: string): Message[] {
+function linesOfRow(line: string, where: string): Line[] {
   let row: unknown;
   try {
     row = JSON.parse(line);
@@ -103,7 +143,7 @@ function messagesOf(line: string, where: string): Message[] {
   return typeof system === 'string' && system !== '' ? [{ role: 'system', content: system }, ...read] : read;
 }
 
-function messageOf(message: unknown, where: string): Message {
+function messageOf(message: unknown, where: string): Line {
   const { role, from, content, value } = (message ?? {}) as Record<string, unknown>;
   const name = role ?? from;
   const text = content ?? value;

@@ -200,6 +200,50 @@ describe('demonstrations', () => {
     }
   });
 
+  it('masks what tools answer in messages of their own, as the loop inserts it', async () => {
+    const row = {
+      conversations: [
+        { from: 'human', value: 'Hello?' },
+        { from: 'gpt', value: '<search>h</search>' },
+        { from: 'observation', value: 'early' },
+        { from: 'human', value: 'Who?' },
+        { from: 'function_call', value: '<search>who</search>' },
+        { from: 'observation', value: 'Ada' },
+        { from: 'gpt', value: '<search>more</search> <result>\nin text\n</result><search>x</search>' },
+        { from: 'tool', value: '<result>\nlast\n</result>' },
+        { from: 'gpt', value: '<answer>Ada</answer>' },
+      ],
+    };
+    const source = await openDemonstrations(await file('tools.jsonl', JSON.stringify(row)), 1);
+    const [one] = source(0) as Iterable<Demonstration>;
+    assert.deepEqual(one!.messages, [
+      { role: 'user', content: 'Hello?' },
+      { role: 'assistant', content: '<search>h</search> <result>\nearly\n</result>' },
+      { role: 'user', content: 'Who?' },
+    ]);
+    assert.deepEqual(
+      one!.pieces.map(({ text, trained }) => [text, trained]),
+      [
+        ['<search>who</search>', true],
+        [' <result>\nAda\n</result>', false],
+        ['<search>more</search>', true],
+        [' <result>\nin text\n</result>', false],
+        ['<search>x</search>', true],
+        [' <result>\nlast\n</result>', false],
+        ['<answer>Ada</answer>', true],
+      ],
+    );
+    const { ids, weights } = rowOf(tokenizer, one!);
+    const trained = Array.from(ids)
+      .filter((_, i) => weights[i] === 1)
+      .map(id => String.fromCharCode(id))
+      .join('');
+    assert.equal(
+      trained,
+      '<search>who</search><search>more</search><search>x</search><answer>Ada</answer>\u0001',
+    );
+  });
+
   it('takes a module’s demonstrations', async () => {
     const module =
       'export function* demonstrations(from) { yield { messages: [], pieces: [{ text: String(from), trained: true }] }; }';
@@ -225,8 +269,8 @@ describe('demonstrations', () => {
     );
     assert.match(await refused({ messages: [{ role: 'assistant', content: 'x' }] }), /no prompt/);
     assert.match(
-      await refused({ conversations: [{ from: 'tool', value: 'x' }] }),
-      /message 1: the role is "tool"/,
+      await refused({ conversations: [{ from: 'narrator', value: 'x' }] }),
+      /message 1: the role is "narrator"/,
     );
     assert.match(await refused({ text: 'x' }), /neither messages nor conversations/);
     assert.match(await refused(''), /has no demonstrations/);
