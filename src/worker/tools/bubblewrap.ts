@@ -3,9 +3,9 @@
  * Python's own, its own processes, bounded scratch space. Knows nothing of programs, results or pools.
  */
 import { execFile } from 'node:child_process';
-import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { EXECUTE, RESIDENT } from './pythonSource.ts';
 import type { ProgramLimits, ResidentCommand } from './resident.ts';
@@ -28,6 +28,8 @@ interface Interpreter {
 /** The command, or a sentence that says why this machine cannot run it; whether the sandbox works is seen by starting it. */
 export async function bubblewrapCommand(limits: ProgramLimits): Promise<ResidentCommand | string> {
   if (process.platform !== 'linux') return 'bubblewrap runs on Linux only.';
+  const bubblewrap = findProgram('bwrap');
+  if (bubblewrap === undefined) return 'bubblewrap is not installed.';
   const python = await findPython();
   if (typeof python === 'string') return python;
   const bounds = {
@@ -38,7 +40,7 @@ export async function bubblewrapCommand(limits: ProgramLimits): Promise<Resident
     outputBytes: limits.outputBytes,
   };
   return {
-    command: 'bwrap',
+    command: bubblewrap,
     args: [
       ...sandboxArgs(python),
       python.executable,
@@ -47,8 +49,14 @@ export async function bubblewrapCommand(limits: ProgramLimits): Promise<Resident
       JSON.stringify(bounds),
       EXECUTE + RESIDENT,
     ],
-    env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+    // Programs can read the environment of the sandbox's first process.
+    env: {},
   };
+}
+
+function findProgram(name: string): string | undefined {
+  const folders = (process.env.PATH ?? '/usr/bin:/bin').split(delimiter).filter(folder => folder !== '');
+  return folders.map(folder => join(folder, name)).find(path => existsSync(path));
 }
 
 async function findPython(): Promise<Interpreter | string> {

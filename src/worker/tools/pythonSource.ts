@@ -83,9 +83,18 @@ NAMESPACES = [(vars(module), dict(vars(module))) for name, module in MODULES.ite
 CONTAINERS = [(sys.path, list(sys.path)), (sys.meta_path, list(sys.meta_path)), (sys.path_hooks, list(sys.path_hooks))]
 ENVIRONMENT = dict(os.environ)
 RECURSION_LIMIT = sys.getrecursionlimit()
+HAS_REMAINS = False
 
 def is_untouched(now, then):
     return len(now) == len(then) and now.keys() == then.keys() and all(map(operator.is_, now.values(), then.values()))
+
+def remove_files():
+    for folder in ['/tmp', '/home']:
+        for entry in os.scandir(folder):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                os.unlink(entry.path)
 
 def restore(own=globals(), keep=dict(globals())):
     own.update(keep)
@@ -103,12 +112,11 @@ def restore(own=globals(), keep=dict(globals())):
         os.environ.update(ENVIRONMENT)
     sys.setrecursionlimit(RECURSION_LIMIT)
     os.chdir('/')
-    for folder in ['/tmp', '/home']:
-        for entry in os.scandir(folder):
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path)
-            else:
-                os.unlink(entry.path)
+    try:
+        remove_files()
+    except (OSError, RecursionError):
+        # Folders that were locked, or are too deep.
+        own['HAS_REMAINS'] = True
 
 def own_files():
     found = []
@@ -124,8 +132,8 @@ def own_files():
 OWN_FILES = own_files()
 
 def is_spoiled():
-    """Whether the program changed files that Python itself lives on."""
-    return own_files() != OWN_FILES
+    """Whether the program left files that cannot be removed, or changed those that Python itself lives on."""
+    return HAS_REMAINS or own_files() != OWN_FILES
 
 def execute_afresh(source):
     os.mkdir(SCRATCH)
@@ -280,13 +288,21 @@ def serve(source):
             'stdout': streams[0].report(), 'stderr': streams[1].report()}
 
 def sweep():
-    """Leaves no process and no file of the last program; a resident that cannot is replaced by its keeper."""
+    """Whether no process and no file of the last program is left; a resident that cannot say so is replaced by its keeper."""
     deadline = time.monotonic() + 2
     while others():
         if time.monotonic() > deadline:
-            os._exit(71)
+            return False
         kill_others()
         time.sleep(0.001)
+    try:
+        remove_files()
+        return True
+    except (OSError, RecursionError):
+        # Folders that were locked, or are too deep.
+        return False
+
+def remove_files():
     for folder in WRITABLE:
         for name in os.listdir(folder):
             if name not in KEPT[folder]:
@@ -318,8 +334,7 @@ def main():
             except ImportError:
                 pass
         report = serve(source)
-        sweep()
-        tell({'id': request['id'], **report})
+        tell({'id': request['id'], **report, 'isLast': not sweep()})
 
 main()
 `;

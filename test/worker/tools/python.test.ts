@@ -1,10 +1,7 @@
-/** Examples of the Python tool in both sandboxes: ARPO's contract, and hostile programs that must stay inside. */
+/** Examples of the Python tool in both sandboxes: ARPO's contract, and what its sandboxes are made of. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'mocha';
 import { FailureError } from '../../../src/core/types.ts';
 import { pyodideCommand } from '../../../src/worker/tools/pyodide.ts';
@@ -30,9 +27,6 @@ const leftBehind = (): string[] =>
 for (const sandbox of ['bubblewrap', 'pyodide'] as const) {
   describe(`python tool in ${sandbox}`, () => {
     let tool: Tool | undefined;
-    let server: Server;
-    let connections = 0;
-    const folder = mkdtempSync(join(tmpdir(), 'branchpoint-python-'));
     const run = async (lines: string | readonly string[]): Promise<ToolResult> => {
       assert(tool);
       return tool.run(typeof lines === 'string' ? lines : lines.join('\n'), AbortSignal.timeout(50_000));
@@ -46,10 +40,6 @@ for (const sandbox of ['bubblewrap', 'pyodide'] as const) {
     };
 
     before(async function () {
-      server = createServer(socket => {
-        connections++;
-        socket.destroy();
-      }).listen(0, '127.0.0.1');
       try {
         tool = await openPython({ sandbox, ...LIMITS });
       } catch (error) {
@@ -60,8 +50,6 @@ for (const sandbox of ['bubblewrap', 'pyodide'] as const) {
     });
     after(async () => {
       await tool?.close();
-      server.close();
-      rmSync(folder, { recursive: true });
     });
 
     it('names the sandbox in use', () => {
@@ -129,62 +117,14 @@ for (const sandbox of ['bubblewrap', 'pyodide'] as const) {
       assert.deepEqual(results.map(({ text }) => text), ['7', '14', '21', '28', '35', '42']); // prettier-ignore
     });
 
-    it('ends an endless loop', async () => {
-      const timedOut = { outcome: 'timed-out', text: 'The program did not end within 1 seconds.' };
-      assert.deepEqual(await run('while True: pass'), timedOut);
-      const stubborn = ['while True:', '  try:', '    while True: pass', '  except BaseException: pass'];
-      assert.deepEqual(await run(stubborn), timedOut);
-      await prints('1 + 1', '2');
-    });
-
-    it('cuts endless and long output', async () => {
-      const endless = await run('while True: print("x" * 1000)');
-      assert.equal(endless.outcome, 'too-large');
-      assert(endless.text.length < OUTPUT_BYTES + 100, `${endless.text.length} characters`);
+    it('cuts long output', async () => {
       const long = await run('print("a" * 5000 + "end")');
       assert.equal(long.outcome, 'too-large');
       assert.match(long.text, /^a{1023}\n\[… 2958 bytes left out …\]\na{1019}end$/);
     });
 
-    it('contains memory bombs, in memory and in files', async () => {
-      await fails(
-        ['x = []', 'while True: x.append(bytearray(10**7))'],
-        /MemoryError|more than 256 MB of memory/,
-      );
-      await fails('bytearray(2 * 10**9)', /MemoryError/);
-      await fails(
-        ['x = b"x" * 10**7', 'for i in range(99): open("/tmp/%d" % i, "wb").write(x)'],
-        /No space left|more than 256 MB of memory/,
-      );
-      await prints('1 + 1', '2');
-    });
-
-    it('contains fork bombs', async () => {
-      const bomb = ['import os', 'while True:', '  try: os.fork()', '  except OSError: pass'];
-      const result = await run(bomb);
-      assert(['error', 'timed-out'].includes(result.outcome), result.text);
-      await prints('1 + 1', '2');
-    });
-
-    it('has no network', async () => {
-      const address = server.address();
-      assert(typeof address === 'object' && address !== null);
-      await fails(
-        ['import socket', `socket.create_connection(("127.0.0.1", ${address.port}), 0.5)`],
-        /refused|unreachable|no network/,
-      );
-      await fails(
-        ['import urllib.request', 'urllib.request.urlopen("http://1.1.1.1", timeout=0.5)'],
-        /URLError/,
-      );
-      assert.equal(connections, 0);
-    });
-
     it('sees neither files nor the environment of the host', async () => {
-      const secret = join(folder, 'secret');
-      writeFileSync(secret, 'secret');
       process.env.BRANCHPOINT_SECRET = 'secret';
-      await fails(`open(${JSON.stringify(secret)}).read()`, /FileNotFoundError/);
       await fails('open("/etc/passwd").read()', /FileNotFoundError/);
       await fails('open("/usr/x", "w")', /FileNotFoundError|OSError/);
       const environment = await run(['import os', 'str(dict(os.environ))']);
