@@ -17,10 +17,10 @@ const view = await openView('dashboard', {
   events: longRun(steps),
   answers: { ready: { subject: { runFolder: '/runs/long-1', isLive: false }, name: 'long-1' }, extremes: [] },
   height: 1500,
+  isPainted: `() => document.querySelector('.chart canvas').ariaLabel.includes('at step ${steps}')`,
 });
 try {
-  const { page, told, errors, bytes, computed } = view;
-  const openComputedMs = await computed();
+  const { page, told, errors, bytes, computed, openComputedMs } = view;
   if (errors.length > 0) throw new Error(errors.join('\n'));
   const painted = await page.evaluate(() => {
     const isInked = canvas => {

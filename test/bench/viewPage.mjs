@@ -93,7 +93,7 @@ export const THEMES = {
 };
 
 /** What stands for the extension host in the page. `answers` are values by verb; events come in batches as from the pump. */
-function host({ events, answers, batch }) {
+function host({ events, answers, batch }, isPainted) {
   const asked = (window.asked = []);
   const told = (window.told = {});
   let id = 0;
@@ -104,12 +104,15 @@ function host({ events, answers, batch }) {
       taken.set(++id, done);
       tell({ kind: 'ask', id, verb: 'events', args: [part] });
     });
-  const stream = async () => {
+  window.stream = async () => {
     told.began = performance.now();
     for (let from = 0; from < events.length || from === 0; from += batch)
       await give({ from, events: events.slice(from, from + batch) });
     told.taken = performance.now();
-    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const frame = () => new Promise(done => requestAnimationFrame(done));
+    do await frame();
+    while (!isPainted());
+    await frame();
     told.painted = performance.now();
   };
   window.give = give;
@@ -120,7 +123,7 @@ function host({ events, answers, batch }) {
       if (message.kind !== 'ask') return taken.get(message.id)?.();
       asked.push([message.verb, ...message.args]);
       setTimeout(() => tell({ kind: 'answer', id: message.id, value: answers[message.verb] }));
-      if (message.verb === 'ready') setTimeout(stream);
+      if (message.verb === 'ready') told.ready = performance.now();
     },
   });
   const frame = window.requestAnimationFrame.bind(window);
@@ -148,6 +151,7 @@ export async function openView(
     height = 900,
     batch = 2000,
     reducedMotion = 'no-preference',
+    isPainted = '() => true',
   },
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'branchpoint-view-'));
@@ -166,7 +170,7 @@ export async function openView(
   const { class: name, ...variables } = THEMES[theme];
   const style = Object.entries(variables).map(([key, value]) => `--vscode-${key}: ${value};`);
   const start = JSON.stringify({ events, answers, batch }).replaceAll('</', '<\\/');
-  writeFileSync(join(folder, 'host.js'), `(${host})(${start});`);
+  writeFileSync(join(folder, 'host.js'), `(${host})(${start}, ${isPainted});`);
   writeFileSync(
     join(folder, 'index.html'),
     `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><style>:root { ${style.join(' ')} }</style>
@@ -194,10 +198,14 @@ export async function openView(
       return 1000 * metrics.find(({ name }) => name === 'TaskDuration').value;
     };
     await page.goto(pathToFileURL(join(folder, 'index.html')).href);
+    await page.waitForFunction(() => window.told.ready !== undefined);
+    const before = await computed();
+    await page.evaluate(() => window.stream());
+    const openComputedMs = (await computed()) - before;
     await page.waitForFunction(() => window.told.painted !== undefined, undefined, { timeout: 60_000 });
     const told = await page.evaluate(() => window.told);
     const bytes = readFileSync(join(folder, `${view}.js`)).length;
-    return { page, told, errors, bytes, computed, close };
+    return { page, told, errors, bytes, computed, openComputedMs, close };
   } catch (error) {
     await close();
     throw error;

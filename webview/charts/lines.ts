@@ -1,10 +1,9 @@
 /** A line chart with a legend, a cursor that all charts share, a pinned step, zoom and a keyboard. Knows nothing of what it shows. */
 import { element } from '../shared/element.ts';
 import { number } from '../shared/format.ts';
-import { extent } from './decimate.ts';
 import { listen, type Gestures } from './gestures.ts';
 import { legend } from './legend.ts';
-import { paintingOf, type Painting, type Shown } from './painting.ts';
+import { paintingOf, type Painting } from './painting.ts';
 import { indexAt, nearestIndex, type Plot, type Series, type Stretch, type View } from './plot.ts';
 import { fillReadout } from './readout.ts';
 
@@ -40,8 +39,8 @@ export function lineChart(title: string, hears: Hears): LineChart {
   const toggled = new Set<string>();
   let pinned: Place | undefined;
   const isShown = (series: Series): boolean => toggled.has(series.key) === (series.isAside ?? false);
-  const painting = paintingOf(parts.canvas, isShown, shown => {
-    parts.range.textContent = rangeOf(shown, isShown);
+  const painting = paintingOf(parts.canvas, isShown, range => {
+    parts.range.textContent = range ? `min ${number(range[0])} · max ${number(range[1])}` : '';
     painting.place(parts.pin, pinned?.x);
   });
   const names = legend(series => {
@@ -101,7 +100,13 @@ interface Parts {
 }
 
 function makeParts(title: string): Parts {
-  const canvas = element('canvas', { role: 'img', tabindex: 0, 'aria-label': `${title}: not logged.` });
+  const canvas = element('canvas', {
+    role: 'img',
+    tabindex: 0,
+    'aria-label': `${title}: not logged.`,
+    'aria-description':
+      'Arrow keys move along the steps, Enter pins one, plus and minus zoom, 0 shows all steps.',
+  });
   const overlay = (name: string): HTMLElement =>
     element('div', { class: name, hidden: true, 'aria-hidden': true });
   const empty = element('p', { class: 'quiet empty' }, 'not logged');
@@ -125,18 +130,6 @@ function makeParts(title: string): Parts {
 }
 
 const isMeasured = (value: number): boolean => !Number.isNaN(value);
-
-/** The exact minimum and maximum of what is in view. */
-function rangeOf({ plot, view }: Shown, isShown: (series: Series) => boolean): string {
-  const extents = plot.series.flatMap((series, i) => {
-    const found = isShown(series) ? extent(plot.xs, plot.values[i]!, view.window) : undefined;
-    return found ? [found] : [];
-  });
-  if (extents.length === 0) return '';
-  const low = Math.min(...extents.map(([low]) => low));
-  const high = Math.max(...extents.map(([, high]) => high));
-  return `min ${number(low)} · max ${number(high)}`;
-}
 
 interface Ground {
   hears: Hears;

@@ -60,7 +60,7 @@ const OPTIONS: ChartOptions<'line'> = {
 };
 
 /** Axes in the theme's colours. */
-export function scales(plot: Plot, view: View): Axes {
+export function scales(plot: Plot, view: View, range: readonly [number, number] | undefined): Axes {
   const text = themeColour('descriptionForeground');
   const grid = faded(themeColour('foreground'), isHighContrast() ? 0.3 : 0.1);
   const common = { grid: { color: grid, tickLength: 4 }, border: { display: false } } as const;
@@ -83,6 +83,8 @@ export function scales(plot: Plot, view: View): Axes {
     y: {
       ...common,
       type: 'linear',
+      // Where all is 0 an axis from −1 to 1 would look like something.
+      ...(range?.[0] === 0 && range[1] === 0 && { min: 0, max: 1 }),
       ticks: { ...ticks, maxTicksLimit: 6 },
     },
   };

@@ -1,4 +1,5 @@
 /** A canvas that is painted when it is in sight, and where things lie on it. Knows nothing of pointers or legends. */
+import { extent } from './decimate.ts';
 import { datasets, makeDrawing, scales, type Drawing } from './look.ts';
 import type { Plot, Series, View } from './plot.ts';
 
@@ -21,31 +22,38 @@ export interface Painting {
   isOnRight(x: number): boolean;
 }
 
-/** `painted` hears of every paint: what lies over the canvas must be placed again. */
+/**
+ * `painted` hears of every paint, with the exact minimum and maximum of what is in view: what lies over the canvas must be
+ * placed again.
+ */
 export function paintingOf(
   canvas: HTMLCanvasElement,
   isShown: (series: Series) => boolean,
-  painted: (shown: Shown) => void,
+  painted: (range: [number, number] | undefined) => void,
 ): Painting {
   let shown: Shown | undefined;
   let drawing: Drawing | undefined;
   let isSeen = false;
   let isOld = false;
+  /** Asking the canvas would make the browser lay the page out in the middle of a paint. */
+  let width = 0;
   const paint = (): void => {
     isOld = !isSeen;
     if (!shown || !isSeen) return;
     const { plot, view } = shown;
-    const lines = datasets(plot, view, { isShown, pixels: pixelsOf(canvas) });
-    const axes = scales(plot, view);
+    const lines = datasets(plot, view, { isShown, pixels: Math.max(LEAST_PIXELS, drawing?.width ?? width) });
+    const range = rangeOf(shown, isShown);
+    const axes = scales(plot, view, range);
     if (drawing) {
       drawing.data.datasets = lines;
       drawing.options.scales = axes;
       drawing.update('none');
     } else drawing = makeDrawing(canvas, { lines, axes, marks: () => shown?.view.marks ?? [] });
-    painted(shown);
+    painted(range);
   };
   new IntersectionObserver(entries => {
     isSeen = entries.at(-1)!.isIntersecting;
+    width = entries.at(-1)!.boundingClientRect.width;
     if (isSeen && isOld) paint();
   }).observe(canvas.parentElement ?? canvas);
   const pixelOf = (x: number | undefined): number =>
@@ -74,6 +82,14 @@ export function paintingOf(
   };
 }
 
-/** Columns that lines are reduced to. */
-const pixelsOf = (canvas: HTMLCanvasElement): number =>
-  Math.max(50, canvas.parentElement?.clientWidth ?? canvas.clientWidth);
+function rangeOf({ plot, view }: Shown, isShown: (series: Series) => boolean): [number, number] | undefined {
+  const extents = plot.series.flatMap((series, i) => {
+    const found = isShown(series) ? extent(plot.xs, plot.values[i]!, view.window) : undefined;
+    return found ? [found] : [];
+  });
+  if (extents.length === 0) return undefined;
+  return [Math.min(...extents.map(([low]) => low)), Math.max(...extents.map(([, high]) => high))];
+}
+
+/** Columns that lines are reduced to, at least. */
+const LEAST_PIXELS = 50;

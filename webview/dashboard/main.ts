@@ -121,13 +121,17 @@ function lookedOf(kept: unknown): Looked {
 function restart(): void {
   state = emptyState();
   seams = [];
+  drawn = '';
   charts.clear();
 }
 
 function take(events: readonly Event[]): void {
   heard = performance.now();
   // A resumption voids steps that the charts show already: then they start over.
-  if (events.some(event => event.type === 'resumed')) charts.clear();
+  if (events.some(event => event.type === 'resumed')) {
+    drawn = '';
+    charts.clear();
+  }
   growSeams(seams, state, events);
   foldInto(state, events);
   due.all = true;
@@ -135,20 +139,36 @@ function take(events: readonly Event[]): void {
 }
 
 let isFrameDue = false;
+/** Drawing takes at most half of the time, so that many facts at once are taken in quickly. */
+let restUntil = 0;
 /** Draws once a frame, however many facts or moves of the pointer come in it. */
 function nextFrame(): void {
   if (isFrameDue) return;
   isFrameDue = true;
-  requestAnimationFrame(() => {
+  requestAnimationFrame(began => {
     isFrameDue = false;
-    if (due.all) draw();
-    if (due.all || due.cursor) showCursor();
-    due.all = due.cursor = false;
+    const isRested = performance.now() >= restUntil;
+    if (due.all && isRested) {
+      due.all = false;
+      due.cursor = true;
+      draw();
+      restUntil = 2 * performance.now() - began;
+    }
+    if (due.cursor) showCursor();
+    due.cursor = false;
+    if (due.all) nextFrame();
   });
 }
 
+/** What the charts have drawn; while a step grows most facts change none of it. */
+let drawn = '';
+
 function draw(): void {
   top.update(state, about);
+  const { summaries, evaluations, checkpoints, trees } = state;
+  const now = [summaries, evaluations, checkpoints, trees, seams].map(({ length }) => length).join(' ');
+  if (now === drawn) return;
+  drawn = now;
   charts.update(state, seams);
   if (pinned !== undefined) showPin();
   bar.update(state.summaries, charts.marks);

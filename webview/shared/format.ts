@@ -1,14 +1,17 @@
 /** Numbers as people read them. Knows nothing of what they measure. */
 
 const MINUS = '\u2212';
+/** Below it four decimals say nothing. */
+const TINY = 0.0005;
 const minus = (text: string): string => text.replace('-', MINUS);
 
-/** Three significant digits for small numbers, thousands grouped; a dash for what was not measured. */
+/** Two or three significant digits, thousands grouped, tiny numbers by their power of ten; a dash for what was not measured. */
 export function number(value: number | undefined | null): string {
   if (value === undefined || value === null || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : `${MINUS}∞`;
   if (Number.isInteger(value) || Math.abs(value) >= 1000)
     return minus(Math.round(value).toLocaleString('en-US'));
+  if (Math.abs(value) < TINY) return value.toExponential(1).replaceAll('-', MINUS);
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 0.01 ? 2 : 4;
   return minus(value.toFixed(digits));
 }

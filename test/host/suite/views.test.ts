@@ -12,7 +12,7 @@ const inView = (kind: ViewKind, selector: string): Promise<string> =>
 const curves = (): Promise<string[]> =>
   page('eval', {
     frame: frameOf('dashboard'),
-    expression: `Array.from(document.querySelectorAll('canvas'), canvas => canvas.getAttribute('aria-label') ?? '')`,
+    expression: `Array.from(document.querySelectorAll('.chart canvas'), canvas => canvas.getAttribute('aria-label') ?? '')`,
   }) as Promise<string[]>;
 
 async function openTab(kind: ViewKind): Promise<vscode.Tab> {
@@ -72,7 +72,7 @@ describe('views', function () {
       const found = await curves();
       return found.some(label => label.includes('at step 4')) && found;
     }, 'curves up to step 4');
-    assert.equal(all.length, 8);
+    assert.equal(all.length, 20);
     assert.ok(all.find(label => label.startsWith('Reward'))?.includes('at step 1'));
     assert.equal(await inView('dashboard', 'h1'), 'whole-1');
     assert.match(await inView('dashboard', 'header'), /finished · step 4 of 4/);
