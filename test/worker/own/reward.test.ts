@@ -5,15 +5,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'mocha';
-import { defaults } from '../../../src/core/config.ts';
+import { defaults, type Config } from '../../../src/core/config.ts';
 import type { Fact } from '../../../src/core/events.ts';
 import { FailureError, type Tree } from '../../../src/core/types.ts';
 import { createRun } from '../../../src/run/create.ts';
+import { openRun } from '../../../src/run/reader.ts';
 import { evaluate } from '../../../src/worker/evaluate.ts';
 import { gather } from '../../../src/worker/gather.ts';
 import { judgeAll, openReward } from '../../../src/worker/judges.ts';
 import { inputOf, rewardFrom, type OwnReward } from '../../../src/worker/own/reward.ts';
 import { smallConfig } from '../../fakes/loop.ts';
+import { makeTinyRun } from '../../fakes/tinyRun.ts';
 import { sums, sumsPolicy, sumsTools, tinyTokenizer } from '../../fakes/tinyWorld.ts';
 
 const SAMPLE = join(import.meta.dirname, '../../../media/sample/own');
@@ -200,6 +202,28 @@ describe('reward of one’s own', () => {
       warnings[0] ?? '',
       /^3 trajectories of the evaluation got no reward and count as wrong; the first: reward\.custom/,
     );
+  });
+
+  it('is what a whole run goes by, in training and in evaluation', async () => {
+    const custom = module('calls.mjs', 'return { total: input.calls.length, correct: true };');
+    const change = (config: Config): void => {
+      Object.assign(config.reward.custom, custom);
+    };
+    const run = await makeTinyRun(join(folder, 'tiny'), { steps: 2, change });
+    assert.equal(run.outcome, 'finished');
+    const { events, tree } = openRun(run.folder);
+    let paths = 0;
+    for (const event of await events()) {
+      if (event.type === 'evaluated') assert.equal(event.summary.accuracy, 1);
+      if (event.type !== 'tree-finished') continue;
+      const grown = await tree(event.tree);
+      assert.deepEqual(
+        event.rewards,
+        grown?.paths.map(({ calls }) => calls),
+      );
+      paths += event.rewards.length;
+    }
+    assert.equal(paths, 2 * 4 * 6);
   });
 
   it('refuses at the start what gives no reward, with the key and the fix', async () => {
