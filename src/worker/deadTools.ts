@@ -16,8 +16,11 @@ export function refuseDeadTools(trees: readonly Tree[], step: number): void {
     if (segments.length < LEAST_CALLS || segments.some(({ call }) => call?.outcome !== 'failed')) continue;
     throw new FailureError({
       where: 'tool',
-      message: `The tool <${tool}> failed in all of its ${segments.length} calls in step ${step}; the first answer: ${segments[0]!.text.trim()}`,
+      message: `The tool <${tool}> failed in all of its ${segments.length} calls in step ${step}; the first answer is ${JSON.stringify(answerOf(segments[0]!))}.`,
       fix: 'Mend the tool, then resume the run: the step is done again.',
     });
   }
 }
+
+/** Without the tags that the trajectory has around it. */
+const answerOf = ({ text }: Segment): string => text.replaceAll(/<\/?result>/g, ' ').trim();
