@@ -37,7 +37,7 @@ export const normalise = (text: string): string =>
   text
     .toLowerCase()
     .replace(PUNCTUATION, '')
-    .replace(/\b(a|an|the)\b/g, ' ')
+    .replace(ARTICLES, ' ')
     .split(/\s+/)
     .filter(word => word !== '')
     .join(' ');
@@ -57,6 +57,8 @@ export function parseNumber(text: string): number | undefined {
 }
 
 const PUNCTUATION = /[!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]/g;
+/** As whole words of letters of any script, as upstream's \b means it: JavaScript's would cut “Ağva” and “Doña” in two. */
+const ARTICLES = /(?<![\p{L}\p{N}_])(a|an|the)(?![\p{L}\p{N}_])/gu;
 const CLOSED = new Set(['yes', 'no', 'noanswer']);
 /** Two decimals that print the same number may differ in their last bits. */
 const RELATIVE_TOLERANCE = 1e-9;

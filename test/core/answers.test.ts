@@ -28,6 +28,11 @@ describe('answers', () => {
     assert.equal(normalise('  The Cat,\nand a “dog”. '), 'cat and “dog”');
   });
 
+  it('takes no letters for an article inside a word of letters that are not ASCII', () => {
+    assert.equal(normalise('the Doña Ana of Ağva'), 'doña ana of ağva');
+    assert.equal(wordF1('ğva', 'Ağva'), 0);
+  });
+
   it('counts repeated words as often as both sides have them', () => {
     assert.equal(wordF1('b b b', 'b b c'), 2 / 3);
   });
