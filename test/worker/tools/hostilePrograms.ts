@@ -43,7 +43,10 @@ export const hostilePrograms = (prey: Prey): Hostile[] => [
 const PROCESSES: readonly Hostile[] = [
   program(
     'forks without end',
-    { bubblewrap: /^error: The program started too many processes\.$|^timed-out/, pyodide: TIMED_OUT },
+    {
+      bubblewrap: /^error: The program (started too many|needed more than 256)|^timed-out/,
+      pyodide: TIMED_OUT,
+    },
     'import os',
     'while True:',
     '  try: os.fork()',
