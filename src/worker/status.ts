@@ -96,5 +96,4 @@ function samplingAfter(sampling: Sampling, event: Event, groupSize: number): Sam
 }
 
 /** Whether a segment is the last of its trajectory. */
-const endsPath = ({ stop }: EventOf<'segment-grown'>): boolean =>
-  stop !== undefined && stop !== 'call' && stop !== 'turn-length';
+const endsPath = ({ stop }: EventOf<'segment-grown'>): boolean => stop !== undefined && stop !== 'call';
