@@ -120,19 +120,22 @@ export function listCheckpoints(runFolder: string): string[] {
 
 /**
  * Drops the optimiser state of all but the newest `keep` checkpoints (0 keeps all), the weights of those too whose step `keepsWeights`
- * denies, and what interrupted saves left.
+ * denies, and what interrupted saves left. Those of steps after `newest` are not counted and not touched: a run that had to pass
+ * over them has gone on from an earlier one, and they must not take its place among the newest.
  */
 export function pruneCheckpoints(
   runFolder: string,
   keep: number,
   keepsWeights: (step: number) => boolean = () => true,
+  newest = Infinity,
 ): void {
   const folder = join(runFolder, FILES.checkpoints);
   if (!statOf(folder)) return;
   for (const name of fs.readdirSync(folder))
     if (/^\.step-.*\.(tmp|old)$/.test(name)) remove(join(folder, name));
   if (keep === 0) return;
-  for (const name of listCheckpoints(runFolder).slice(0, -keep)) {
+  const counted = listCheckpoints(runFolder).filter(name => stepOf(name) <= newest);
+  for (const name of counted.slice(0, -keep)) {
     const path = join(runFolder, name, CHECKPOINT_FILES.optimizer);
     // What has no optimiser state is not resumed from, so that one that is half removed does no harm.
     if (statOf(path)) remove(path);

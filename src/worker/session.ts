@@ -299,7 +299,7 @@ function saver(
     };
     const { folder, hash } = await saveCheckpoint(runFolder, step, fill, state);
     tell({ type: 'checkpoint-saved', folder, hash, seconds: (elapsed() - started) / 1000 }, step);
-    pruneCheckpoints(runFolder, config.checkpoint.keep, step => keepsWeights(config, step));
+    pruneCheckpoints(runFolder, config.checkpoint.keep, saved => keepsWeights(config, saved), step);
     last = { step, name: folder };
     return folder;
   };

@@ -106,4 +106,16 @@ describe('checkpoint', () => {
       assert.equal(readdirSync(join(run, 'checkpoints')).length, 4);
       assert.equal((await lastCheckpoint(run))?.state.step, 4);
     }));
+
+  it('does not lose what it can be gone on from to later checkpoints that were passed over', () =>
+    inFolder(async run => {
+      for (const step of [1, 2, 5, 6]) await save(run, step);
+      for (const broken of [5, 6])
+        appendFileSync(join(run, `checkpoints/step-00000${broken}/model.safetensors`), 'x');
+      assert.equal((await lastCheckpoint(run))?.state.step, 2);
+      await save(run, 3);
+      pruneCheckpoints(run, 1, () => false, 3);
+      assert.equal((await lastCheckpoint(run))?.state.step, 3);
+      assert.deepEqual(listCheckpoints(run).length, 3);
+    }));
 });
