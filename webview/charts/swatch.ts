@@ -5,7 +5,8 @@ import type { Series } from './plot.ts';
 
 /** A short stretch of the line, or a block for a band. */
 export function swatch(series: Series): SVGElement {
-  const colour = `var(--vscode-${series.colour})`;
+  // High-contrast themes leave orange out.
+  const colour = `var(--vscode-${series.colour}, #d18616)`;
   const isBand = series.kind?.startsWith('band') ?? false;
   const line = svg('line', {
     x1: 0,
@@ -20,6 +21,6 @@ export function swatch(series: Series): SVGElement {
   return svg('svg', { class: 'swatch', width: 14, height: 10, 'aria-hidden': true }, line);
 }
 
-/** `0.10–0.90`. */
+/** `0.10 to 0.90`. */
 export const bandSpan = (low: number | undefined, high: number | undefined): string =>
-  low === undefined || Number.isNaN(low) ? '–' : `${number(low)}–${number(high)}`;
+  low === undefined || Number.isNaN(low) ? '–' : `${number(low)} to ${number(high)}`;

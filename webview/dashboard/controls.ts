@@ -7,6 +7,8 @@ import { SCALES, type Scale } from './axis.ts';
 
 export interface Controls {
   root: HTMLElement;
+  /** How the charts are handled, in a line. */
+  hint: HTMLElement;
   update(looked: { scale: Scale; smoothing: number; isZoomed: boolean; marks: ReadonlySet<MarkKind> }): void;
 }
 
@@ -51,14 +53,15 @@ export function controls(asks: Asks): Controls {
     element('label', { class: 'smoothing' }, 'Smoothing ', slider, weight),
     reset,
     legend,
-    element(
-      'span',
-      { class: 'quiet hint' },
-      'Click a point to pin its step · drag, or Ctrl + wheel, to zoom · double-click to show all',
-    ),
+  );
+  const hint = element(
+    'p',
+    { class: 'quiet hint' },
+    'Click a point to pin its step and open its rollouts · drag, or Ctrl + wheel, to zoom · double-click to show all',
   );
   return {
     root,
+    hint,
     update({ scale, smoothing, isZoomed, marks }) {
       radios.forEach((radio, i) => (radio.checked = names[i] === scale));
       slider.value = String(smoothing);

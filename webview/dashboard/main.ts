@@ -73,6 +73,7 @@ document.body.append(
     hints.root,
     element('div', { class: 'failure', id: 'failure', role: 'alert', hidden: true }),
     element('div', { class: 'looking' }, bar.root, panel.root),
+    panel.hint,
     charts.root,
     steps.root,
   ),
@@ -80,7 +81,7 @@ document.body.append(
 );
 onThemeChange(() => {
   charts.retheme();
-  bar.update(state.summaries, charts.marks);
+  bar.update(state, charts.marks);
   showControls();
 });
 window.addEventListener('keydown', event => {
@@ -171,7 +172,7 @@ function draw(): void {
   drawn = now;
   charts.update(state, seams);
   if (pinned !== undefined) showPin();
-  bar.update(state.summaries, charts.marks);
+  bar.update(state, charts.marks);
   showControls();
   showAlarms();
   steps.update(state);
@@ -199,7 +200,7 @@ function look(next: Looked): void {
   looked = next;
   charts.look(looked);
   if (pinned !== undefined) charts.pin(pinned);
-  bar.update(state.summaries, charts.marks);
+  bar.update(state, charts.marks);
   showControls();
   keep();
 }

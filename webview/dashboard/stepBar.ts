@@ -1,5 +1,5 @@
 /** One cell a step: its height and colour are the step's reward. A slider for the keyboard. Knows nothing of charts. */
-import type { FinishedStep } from '../../src/core/fold.ts';
+import type { FinishedStep, RunState } from '../../src/core/fold.ts';
 import { MARKS, placeMarks } from '../charts/look.ts';
 import { nearestIndex, type Mark } from '../charts/plot.ts';
 import { element } from '../shared/element.ts';
@@ -8,7 +8,7 @@ import { faded, themeColour } from '../shared/theme.ts';
 
 export interface StepBar {
   root: HTMLElement;
-  update(steps: readonly FinishedStep[], marks: readonly Mark[]): void;
+  update(state: Pick<RunState, 'summaries' | 'steps'>, marks: readonly Mark[]): void;
   cursor(step: number | undefined): void;
   pin(step: number | undefined): void;
 }
@@ -25,6 +25,8 @@ const LEAP = 10;
 
 interface Shown {
   steps: readonly FinishedStep[];
+  /** Steps that the run shall have; 0 where not yet told. */
+  planned: number;
   marks: readonly Mark[];
   cursor?: number | undefined;
   pinned?: number | undefined;
@@ -42,7 +44,7 @@ export function stepBar(hears: BarHears): StepBar {
   });
   const label = element('span', { class: 'quiet' });
   const root = element('div', { class: 'step-bar' }, canvas, label);
-  const shown: Shown = { steps: [], marks: [] };
+  const shown: Shown = { steps: [], planned: 0, marks: [] };
   let isDue = false;
   const draw = (): void => {
     if (isDue) return;
@@ -68,8 +70,8 @@ export function stepBar(hears: BarHears): StepBar {
   };
   return {
     root,
-    update(steps, marks) {
-      Object.assign(shown, { steps, marks });
+    update({ summaries: steps, steps: planned }, marks) {
+      Object.assign(shown, { steps, planned, marks });
       canvas.setAttribute('aria-valuemin', String(steps[0]?.step ?? 0));
       canvas.setAttribute('aria-valuemax', String(steps.at(-1)?.step ?? 0));
       changed();
@@ -83,6 +85,16 @@ export function stepBar(hears: BarHears): StepBar {
       changed();
     },
   };
+}
+
+/** A run that has just begun has cells that can be hit, and none is as wide as a wall. */
+const NARROWEST = 6;
+const WIDEST = 48;
+
+/** Pixels of a step: there is room for the steps to come where that leaves cells that can be hit. */
+function cellOf({ steps, planned }: Shown, width: number): number {
+  const count = Math.max(steps.length, Math.min(planned, Math.floor(width / NARROWEST)), 1);
+  return Math.min(WIDEST, width / count);
 }
 
 const sentence = ({ step, summary }: FinishedStep): string =>
@@ -103,7 +115,7 @@ function listen(canvas: HTMLCanvasElement, shown: Shown, hears: BarHears): void 
   const stepAt = (index: number): number | undefined =>
     shown.steps[Math.min(Math.max(index, 0), shown.steps.length - 1)]?.step;
   const at = (event: PointerEvent | MouseEvent): number | undefined =>
-    stepAt(Math.floor((event.offsetX / canvas.clientWidth) * shown.steps.length));
+    shown.steps[Math.floor(event.offsetX / cellOf(shown, canvas.clientWidth))]?.step;
   canvas.addEventListener('pointermove', event => hears.hover(at(event), false));
   canvas.addEventListener('pointerleave', () => hears.hover(undefined, false));
   canvas.addEventListener('click', event => {
@@ -132,8 +144,9 @@ function listen(canvas: HTMLCanvasElement, shown: Shown, hears: BarHears): void 
   });
 }
 
-/** Where there are more steps than pixels, a column is as high as its best and as full as its mean. */
-function paint(canvas: HTMLCanvasElement, { steps, marks, cursor, pinned }: Shown): void {
+/** Where there are more steps than pixels, a column shows the mean of its steps. */
+function paint(canvas: HTMLCanvasElement, shown: Shown): void {
+  const { steps, marks, cursor, pinned } = shown;
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth;
   canvas.width = Math.round(width * ratio);
@@ -146,7 +159,7 @@ function paint(canvas: HTMLCanvasElement, { steps, marks, cursor, pinned }: Show
   const high = rewards.reduce((a, b) => Math.max(a, b), -Infinity);
   const share = (reward: number): number => (high > low ? (reward - low) / (high - low) : 0.5);
   const columns = Math.min(steps.length, Math.floor(width));
-  const cell = width / columns;
+  const cell = (cellOf(shown, width) * steps.length) / columns;
   const tall = HEIGHT - FOOT;
   const blue = themeColour('charts-blue');
   for (let column = 0; column < columns; column++) {
@@ -158,7 +171,11 @@ function paint(canvas: HTMLCanvasElement, { steps, marks, cursor, pinned }: Show
     context.fillStyle = faded(blue, 0.25 + 0.75 * mean);
     context.fillRect(column * cell, tall - height, Math.max(0.5, cell - (cell > 3 ? 1 : 0)), height);
   }
-  const pixelOf = (step: number): number => ((indexOf(steps, step) + 0.5) / steps.length) * width;
+  const pixelOf = (step: number): number => (indexOf(steps, step) + 0.5) * cellOf(shown, width);
+  const filled = columns * cell;
+  context.fillStyle = faded(themeColour('foreground'), 0.25);
+  // What is still to come.
+  context.fillRect(filled, tall - 1, Math.max(0, Math.min(width, shown.planned * cell) - filled), 1);
   paintMarks(context, marks, pixelOf, tall);
   outline(context, pixelOf, { cell, tall, cursor, pinned });
 }
