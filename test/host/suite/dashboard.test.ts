@@ -47,6 +47,31 @@ describe('dashboard', function () {
     await shoot('dashboard-pinned');
   });
 
+  it('moves one cursor over all charts, and names formula and raw key under the pointer', async () => {
+    await page('hover', { frame: FRAME, selector: '.chart[data-chart="Reward"] canvas' });
+    const readout = await until(async () => {
+      const told = await text('.chart[data-chart="Reward"] .readout');
+      return told.includes('reward.mean') && told;
+    }, 'the numbers under the pointer');
+    assert.match(readout, /Σ reward ÷ trajectories of the step/);
+    // Charts that are out of sight are painted, and get their cursor, when they come into sight.
+    const cursors = (await evaluate(
+      `['Reward', 'Held-out accuracy'].filter(name => !document.querySelector('[data-chart="' + name + '"] .cursor').hidden).length`,
+    )) as number;
+    assert.equal(cursors, 2);
+  });
+
+  it('zooms all charts by the keyboard, and back', async () => {
+    const isZoomed = async (): Promise<boolean> =>
+      !(await evaluate(`document.querySelector('.controls button.plain').hidden`));
+    await evaluate(`document.querySelector('.chart[data-chart="Reward"] canvas').focus()`);
+    assert.equal(await isZoomed(), false);
+    await page('press', { key: '+' });
+    await until(isZoomed, 'the way back from a zoom');
+    await page('press', { key: '0' });
+    await until(async () => !(await isZoomed()), 'all steps again');
+  });
+
   it('opens the longest rollout of the pinned step', async () => {
     const run = openRun(WHOLE());
     const entries = (await run.trees()).filter(({ step }) => step === 1);
