@@ -33,11 +33,14 @@ export interface EvaluationSettings {
   /** Keeps the outcomes of every task. */
   write(evaluated: Evaluated): void;
   progress(step: number, done: number, tasks: number): void;
-  /** Steps whose evaluation was told before this worker began. */
+  /** Steps whose own evaluation was told before this worker began. */
   known: ReadonlySet<number>;
   /** Calls off what runs and what is queued; they can be done after a resume. */
   signal: AbortSignal;
 }
+
+/** Names a run's own evaluation of the weights after a step. */
+export const evaluationId = (step: number): string => `step-${step}`;
 
 export function makeEvaluations(settings: EvaluationSettings): Evaluations {
   let last: Promise<void> = Promise.resolve();
@@ -93,7 +96,7 @@ async function run(
         samples: config.evaluation.samples,
         greedy: config.evaluation.greedy,
         config,
-        id: `step-${step}`,
+        id: evaluationId(step),
         step,
         dataset,
         ...(settings.ownReward && { ownReward: settings.ownReward }),

@@ -21,6 +21,7 @@ import {
   type Io,
 } from './commandLine.ts';
 import { realEquipment } from './equipment.ts';
+import { evaluationId } from './evaluations.ts';
 import { makeProgress, type Progress } from './progress.ts';
 import { work } from './session.ts';
 import { stopOnSignals } from './signals.ts';
@@ -146,7 +147,7 @@ export async function resultOf(folder: string): Promise<Record<string, string | 
   const state = fold(await events());
   const { seed, steps } = manifest.config;
   const evaluated = (step: number): RunState['evaluations'][number]['summary'] | undefined =>
-    state.evaluations.find(({ summary }) => summary.id === `step-${step}`)?.summary;
+    state.evaluations.find(({ summary }) => summary.id === evaluationId(step))?.summary;
   const sum = (of: (summary: RunState['summaries'][number]['summary']) => number): number =>
     state.summaries.reduce((total, { summary }) => total + of(summary), 0);
   const milliseconds = Date.parse(state.last?.at ?? manifest.created) - Date.parse(manifest.created);

@@ -30,7 +30,7 @@ import {
   type RunTokenizer,
 } from './equipment.ts';
 import type { Evaluated } from './evaluate.ts';
-import { makeEvaluations, type Evaluations, type EvaluationSettings } from './evaluations.ts';
+import { evaluationId, makeEvaluations, type Evaluations, type EvaluationSettings } from './evaluations.ts';
 import { openReward } from './judges.ts';
 import { keepsWeights, openKeeper, type Keeper } from './keeper.ts';
 import { canBeMended, failureOf, waitForMending } from './mending.ts';
@@ -122,7 +122,8 @@ async function listen(path: string, verbs: WorkerVerbs): Promise<() => Promise<v
   return () =>
     new Promise(resolve => {
       server.close(() => resolve());
-      for (const socket of sockets) socket.end();
+      // Whoever does not hang up, because it was suspended say, must not keep the folder owned.
+      for (const socket of sockets) socket.destroySoon();
     });
 }
 
@@ -154,8 +155,9 @@ async function live(life: Life): Promise<Outcome> {
       failure = failureOf(error);
     }
     await closeAll(life.closers.splice(0)).catch((error: unknown) => {
-      // The files of a full disk cannot be closed in order either; the first failure is the one to tell.
-      if (!canBeMended(failure)) throw error;
+      // The files of a full disk cannot be closed in order either. Else the run's end is still the first failure's to tell.
+      const unclosed: Fact = { type: 'warned', failure: failureOf(error) };
+      if (!canBeMended(failure)) life.announce(life.journal.note(unclosed, control.status.step));
     });
     const waits = canBeMended(failure) && control.wasRunning && control.asked !== 'stop';
     if (waits && (await waitForMending(failure, life)) === 'go') continue;
@@ -205,7 +207,10 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   dataset.warnings.forEach(warn);
   const ending = new AbortController();
   const signal = AbortSignal.any([control.stopping, ending.signal]);
-  const known = before.evaluations.flatMap(({ step }) => (step <= done ? [step] : []));
+  // Others were asked for by hand, perhaps with other tasks or samples, and do not count as the run's own.
+  const known = before.evaluations.flatMap(({ step, summary }) =>
+    step <= done && summary.id === evaluationId(step) ? [step] : [],
+  );
   const judging = ownReward ? { ownReward } : {};
   const evaluations = await openEvaluations(heard, tokenizer, {
     open,

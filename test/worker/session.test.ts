@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect as connectSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
@@ -7,6 +9,7 @@ import type { Config } from '../../src/core/config.ts';
 import type { Event } from '../../src/core/events.ts';
 import { fold } from '../../src/core/fold.ts';
 import { withoutVoided } from '../../src/core/journalOrder.ts';
+import { Journal } from '../../src/run/journal.ts';
 import { connectWorker, readLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
 import type { TreeLine } from '../../src/run/trees.ts';
@@ -164,6 +167,64 @@ describe('session', () => {
       ['paused', 'resumed', 'run-ended'],
     );
     assert.equal(events.find(({ type }) => type === 'resumed')!.step, status.step);
+  });
+
+  it('ends although somebody who is connected never hangs up', async () => {
+    const folder = await createTinyRun(join(parent, 'deaf'), { steps: 200, toolDelayMs: 2 });
+    const working = workTiny(folder, { toolDelayMs: 2 });
+    const deaf = connectSocket({ path: readLock(folder)!.socket, allowHalfOpen: true });
+    deaf.on('error', () => undefined);
+    await once(deaf, 'connect');
+    const { remote } = await connectWorker(folder);
+    await remote.stop();
+    try {
+      assert.equal(await working, 'stopped');
+      assert.equal(readLock(folder), undefined);
+    } finally {
+      deaf.destroy();
+    }
+  });
+
+  it('tells its own end also where something cannot be closed afterwards', async () => {
+    const folder = await createTinyRun(join(parent, 'unclosed'));
+    const equipment = tinyEquipment();
+    const openTools: Equipment['openTools'] = async config => ({
+      ...(await equipment.openTools(config)),
+      close: () => Promise.reject(new Error('the tools stay open')),
+    });
+    const openPolicy: Equipment['openPolicy'] = async settings => {
+      const opened = await equipment.openPolicy(settings);
+      opened.policy.accumulate = () => Promise.reject(new Error('out of memory'));
+      return opened;
+    };
+    const outcome = await work(folder, { ...equipment, openTools, openPolicy }, () => ({
+      tell: () => undefined,
+    }));
+    assert.equal(outcome, 'failed');
+    const state = fold(await eventsOf(folder));
+    assert.match(state.failure?.message ?? '', /out of memory/);
+    assert.ok(state.warnings.some(({ failure }) => failure.message === 'the tools stay open'));
+  });
+
+  it('does an evaluation of its own although one of the same weights was asked for by hand', async () => {
+    const folder = await createTinyRun(join(parent, 'byHand'));
+    assert.equal(
+      await workTiny(
+        folder,
+        {},
+        when('step-finished', 4, control => control.verbs.stop()),
+      ),
+      'stopped',
+    );
+    const { summary } = fold(await eventsOf(folder)).evaluations[0]!;
+    const journal = Journal.open(folder);
+    journal.tell({ type: 'evaluated', summary: { ...summary, id: 'step-4-again-1' } }, 4);
+    journal.close();
+    assert.equal(await workTiny(folder), 'finished');
+    assert.deepEqual(
+      fold(await eventsOf(folder)).evaluations.map(evaluation => evaluation.summary.id),
+      ['step-0', 'step-4-again-1', 'step-4'],
+    );
   });
 
   it('goes on after a stop as if it had never stopped', async () => {
