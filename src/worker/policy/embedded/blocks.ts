@@ -1,4 +1,5 @@
 /** The Llama family's layer and head as graphs for training on packed rows. Knows nothing of sessions or batches. */
+import type { AttentionPlan, BlockGroup } from './attention.ts';
 import { Graph } from './graph.ts';
 import type { Value } from './graph.ts';
 import * as ops from './ops.ts';
@@ -39,22 +40,29 @@ type Keep = (name: Kept, value: Value) => void;
 interface PlanInputs {
   cos: Value;
   sin: Value;
-  queryRows: Value;
-  querySlots: Value;
-  queryCounts: Value;
-  keyRows: Value;
-  mask: Value;
+  attention: AttentionPlan;
 }
 
-const planInputs = (g: Graph, { headDim }: ModelShape): PlanInputs => ({
-  cos: g.input('cos', [1, 'rows', headDim / 2]),
-  sin: g.input('sin', [1, 'rows', headDim / 2]),
-  queryRows: g.input('queryRows', ['blocks', 'queries'], 'int32'),
-  querySlots: g.input('querySlots', ['rows'], 'int32'),
-  queryCounts: g.input('queryCounts', ['blocks', 'queries', 1]),
-  keyRows: ops.cast(g, g.input('keyRows', ['blocks', 'keys'], 'int32'), 'int64'),
-  mask: g.input('mask', ['blocks', 1, 1, 'queries', 'keys']),
-});
+function planInputs(g: Graph, { headDim, keyValueHeads: kv }: ModelShape, groups: number): PlanInputs {
+  const group = (n: number): BlockGroup => {
+    const [blocks, wide, length] = [`blocks${n}`, `wide${n}`, `length${n}`];
+    return {
+      queries: g.input(`queries${n}`, [blocks, kv, wide], 'int32'),
+      counts: g.input(`counts${n}`, [blocks, 1, wide, 1]),
+      keys: g.input(`keys${n}`, [blocks, kv, length], 'int64'),
+      mask: g.input(`mask${n}`, [blocks, 1, wide, length]),
+    };
+  };
+  return {
+    cos: g.input('cos', [1, 'rows', headDim / 2]),
+    sin: g.input('sin', [1, 'rows', headDim / 2]),
+    attention: {
+      groups: Array.from({ length: groups }, (_, n) => group(n)),
+      slots: g.input('slots', ['places'], 'int32'),
+      headDim,
+    },
+  };
+}
 
 interface LayerScope {
   tape: Tape;
@@ -96,39 +104,6 @@ function rotated({ tape, shape, plan: { cos, sin } }: LayerScope, x: Value, head
   });
 }
 
-/** softmax(q·kᵀ/√d + mask)·v per block of queries, each with its own list of keys; all [rows, heads · headDim]. */
-function attend({ tape, shape, plan }: LayerScope, q: Value, k: Value, v: Value): Value {
-  const { heads, keyValueHeads: kv, headDim } = shape;
-  const slots = { rows: plan.queryRows, slots: plan.querySlots, counts: plan.queryCounts };
-  const grouped = apply(
-    tape,
-    'group',
-    [apply(tape, 'scale', [q], { factor: 1 / Math.sqrt(headDim) })],
-    slots,
-  );
-  const split = apply(tape, 'reshape', [grouped], { dims: ['blocks', 'queries', kv, heads / kv, headDim] });
-  const queries = apply(tape, 'transpose', [split], { order: [0, 2, 3, 1, 4] });
-  const list = (x: Value, order: readonly number[]): Value => {
-    const rows = apply(tape, 'gatherRows', [x], { rows: plan.keyRows });
-    return apply(
-      tape,
-      'transpose',
-      [apply(tape, 'reshape', [rows], { dims: ['blocks', 'keys', kv, 1, headDim] })],
-      { order },
-    );
-  };
-  const scores = apply(tape, 'matmul', [queries, list(k, [0, 2, 3, 4, 1])], {});
-  const shares = apply(tape, 'softmax', [apply(tape, 'add', [scores, plan.mask], {})], {});
-  const mixed = apply(tape, 'matmul', [shares, list(v, [0, 2, 3, 1, 4])], {});
-  const ordered = apply(tape, 'transpose', [mixed], { order: [0, 3, 1, 2, 4] });
-  return apply(
-    tape,
-    'ungroup',
-    [apply(tape, 'reshape', [ordered], { dims: ['blocks', 'queries', heads * headDim] })],
-    slots,
-  );
-}
-
 /** One layer: [rows, hidden] → [rows, hidden]. */
 function layer(scope: LayerScope, x: Value): Value {
   const { tape, shape, weight, keep } = scope;
@@ -143,7 +118,7 @@ function layer(scope: LayerScope, x: Value): Value {
   const q = kept('queries', rotated(scope, project(scope, entered, 'q'), shape.heads));
   const k = kept('keys', rotated(scope, project(scope, entered, 'k'), shape.keyValueHeads));
   const v = kept('values', project(scope, entered, 'v'));
-  const attended = kept('attended', attend(scope, q, k, v));
+  const attended = kept('attended', apply(tape, 'attention', [q, k, v], scope.plan.attention));
   const middle = kept('middle', apply(tape, 'add', [x, linear(attended, 'self_attn.o_proj.weight')], {}));
   const normed = norm(middle, 'post_attention_layernorm.weight');
   const gate = kept('gate', linear(normed, 'mlp.gate_proj.weight'));
@@ -154,6 +129,7 @@ function layer(scope: LayerScope, x: Value): Value {
 
 function layerGraph(
   shape: ModelShape,
+  groups: number,
   keep: (g: Graph) => Keep,
 ): { g: Graph; tape: Tape; x: Value; y: Value; weights: Map<string, Value> } {
   const g = new Graph();
@@ -164,109 +140,135 @@ function layerGraph(
   );
   const weight = (name: string): Value => weights.get(name)!;
   const optionalWeight = (name: string): Value[] => (weights.has(name) ? [weight(name)] : []);
-  const y = layer({ tape, shape, plan: planInputs(g, shape), weight, optionalWeight, keep: keep(g) }, x);
+  const plan = planInputs(g, shape, groups);
+  const y = layer({ tape, shape, plan, weight, optionalWeight, keep: keep(g) }, x);
   return { g, tape, x, y, weights };
 }
 
+/** What a layer's graph is made for: the groups of blocks of its pack, and whether activations are kept between passes. */
+export interface LayerVariant {
+  groups: number;
+  keepActivations: boolean;
+}
+
 /** Result `y`, and, where `keepActivations`, every kept value under its name. */
-export function layerForward(shape: ModelShape, keepActivations: boolean): Graph {
-  const { g, y } = layerGraph(shape, graph => (name, value) => keepActivations && graph.output(name, value));
+export function layerForward(shape: ModelShape, { groups, keepActivations }: LayerVariant): Graph {
+  const { g, y } = layerGraph(
+    shape,
+    groups,
+    graph => (name, value) => keepActivations && graph.output(name, value),
+  );
   g.output('y', y);
   return g;
 }
 
-/** From `x`, `dY` and either kept values or nothing more: `dX` and `d.<tensor>` for every tensor of the layer. */
-export function layerBackward(shape: ModelShape, keepActivations: boolean): Graph {
+/**
+ * From `x`, `dY` and either kept values or nothing more: `dX`, and for every tensor of the layer `d.<tensor>`, its gradient
+ * added to the input `sum.<tensor>`.
+ */
+export function layerBackward(shape: ModelShape, { groups, keepActivations }: LayerVariant): Graph {
   const { g, tape, x, y, weights } = layerGraph(
     shape,
+    groups,
     graph => (name, value) => keepActivations && graph.replaceByInput(name, value),
   );
   const dY = g.input('dY', ['rows', shape.hidden]);
-  const [dX, ...gradients] = differentiate(tape, y, dY, [x, ...weights.values()]);
+  const sums = sumInputs(g, weights);
+  const [dX, ...gradients] = differentiate(tape, y, dY, { wanted: [x, ...weights.values()], sums });
   g.output('dX', dX!);
   [...weights.keys()].forEach((name, i) => g.output(`d.${name}`, gradients[i]!));
   return g;
 }
 
-interface HeadInputs {
+/** An input `sum.<name>` for each. */
+const sumInputs = (g: Graph, weights: ReadonlyMap<string, Value>): Map<Value, Value> =>
+  new Map([...weights].map(([name, value]) => [value, g.input(`sum.${name}`, value.dims)]));
+
+interface Head {
   g: Graph;
   tape: Tape;
   hidden: Value;
   norm: Value;
   matrix: Value;
   targets: Value;
-  /** 1 / temperature. */
-  sharpness: Value;
+  /** Normed rows / τ: scaled before the product because they are narrower than its result. */
+  rows: Value;
 }
 
-function headInputs(shape: ModelShape): HeadInputs {
+function head(shape: ModelShape): Head {
   const g = new Graph();
+  const tape = makeTape(g);
+  const hidden = g.input('hidden', ['rows', shape.hidden]);
+  const norm = g.input('norm', [shape.hidden]);
+  const sharpness = g.input('sharpness', []);
+  const normed = apply(tape, 'rmsNorm', [hidden, norm], { epsilon: shape.epsilon });
   return {
-    g,
-    tape: makeTape(g),
-    hidden: g.input('hidden', ['rows', shape.hidden]),
-    norm: g.input('norm', [shape.hidden]),
+    ...{ g, tape, hidden, norm },
     matrix: g.input('matrix', [shape.vocabulary, shape.hidden]),
     targets: g.input('targets', ['rows', 1], 'int32'),
-    sharpness: g.input('sharpness', []),
+    rows: apply(tape, 'multiply', [normed, sharpness], {}),
   };
 }
 
-/** Shifted scores z = s − max s, and log Σ exp z, for a softmax that cannot overflow. */
-function shifted(g: Graph, scores: Value): { z: Value; e: Value; sum: Value; logSum: Value } {
-  const z = ops.subtract(g, scores, ops.reduceMax(g, scores, [1]));
-  const e = ops.exp(g, z);
-  const sum = ops.reduceSum(g, e, [1]);
-  return { z, e, sum, logSum: ops.log(g, sum) };
-}
-
-/** H = log Σ exp z − Σ p·z, [rows, 1]. */
-const entropyOf = (g: Graph, { z, e, sum, logSum }: ReturnType<typeof shifted>): Value =>
-  ops.subtract(g, logSum, ops.divide(g, ops.reduceSum(g, ops.multiply(g, e, z), [1]), sum));
-
-/** Scores s = logits / τ; the rows are scaled before the product because they are narrower than its result. */
-function scoresOf({ tape, hidden, norm, matrix, sharpness }: HeadInputs, shape: ModelShape): Value {
-  const normed = apply(tape, 'rmsNorm', [hidden, norm], { epsilon: shape.epsilon });
-  return apply(tape, 'linear', [apply(tape, 'multiply', [normed, sharpness], {}), matrix], {});
-}
-
-/** Last hidden rows → `logProbs` of the targets and `entropies`, both [rows, 1], at temperature 1 / sharpness. */
-export function headForward(shape: ModelShape): Graph {
-  const inputs = headInputs(shape);
-  const { g } = inputs;
-  const parts = shifted(g, scoresOf(inputs, shape));
-  g.output('logProbs', ops.subtract(g, ops.gatherElements(g, parts.z, inputs.targets, 1), parts.logSum));
-  g.output('entropies', entropyOf(g, parts));
+/**
+ * Last hidden rows → `logProbs` of the targets and `entropies`, both [rows, 1], at temperature τ = 1 / sharpness; and, for
+ * the way back, all `probabilities` [rows, vocabulary] and the matrix's rows `mixed` by them [rows, hidden].
+ * With s = rows · matrixᵀ and p its softmax, log Σ exp s is max s − log max p, and H = log Σ exp s − Σ p·s. Where p is mixed
+ * with the matrix anyway, Σ p·s is the product of a row with what it mixed.
+ */
+export function headForward(shape: ModelShape, forBackward: boolean): Graph {
+  const { g, rows, matrix, targets } = head(shape);
+  const scores = ops.gemm(g, rows, matrix, { transB: true });
+  const p = ops.softmax(g, scores);
+  const logSum = ops.subtract(g, ops.reduceMax(g, scores, [1]), ops.log(g, ops.reduceMax(g, p, [1])));
+  const mixed = ops.gemm(g, p, matrix);
+  const products = forBackward ? ops.multiply(g, rows, mixed) : ops.multiply(g, p, scores);
+  g.output('logProbs', ops.subtract(g, ops.gatherElements(g, scores, targets, 1), logSum));
+  g.output('entropies', ops.subtract(g, logSum, ops.reduceSum(g, products, [1])));
+  if (forBackward) g.output('probabilities', p);
+  if (forBackward) g.output('mixed', mixed);
   return g;
 }
+
+/** Logarithms are taken of no less than this. */
+const LEAST_PROBABILITY = 1e-37;
 
 /**
- * Given `dLogProb` (and, where `withEntropy`, `dEntropy`), both [rows, 1]: `dHidden`, `dNorm` and `dMatrix`.
- * With p the softmax of the scores s: ∂log p_t/∂s = onehot(t) − p and ∂H/∂s = −p·(log p + H).
+ * From the forward pass's `probabilities` and `mixed` and from `dLogProb` [rows, 1] (where `withEntropy`, from `entropies`
+ * and `dEntropy` too): `dHidden`, and `d.norm` and `d.matrix`, added to `sum.norm` and `sum.matrix`. With p the softmax of
+ * the scores s: ∂log p_t/∂s = onehot(t) − p and ∂H/∂s = −p·(log p + H). The one-hot part is a row of the matrix and of its
+ * gradient, and dLogProb scales narrow rows instead of p.
  */
 export function headBackward(shape: ModelShape, withEntropy: boolean): Graph {
-  const inputs = headInputs(shape);
-  const { g, tape, hidden, norm, matrix, targets } = inputs;
+  const { g, tape, hidden, norm, matrix, targets, rows } = head(shape);
+  const p = g.input('probabilities', ['rows', shape.vocabulary]);
   const dLogProb = g.input('dLogProb', ['rows', 1]);
-  const scores = scoresOf(inputs, shape);
-  const minus = ops.negate(g, dLogProb);
-  let spread: Value;
-  if (withEntropy) {
-    const parts = shifted(g, scores);
-    const p = ops.divide(g, parts.e, parts.sum);
-    const surprise = ops.add(g, ops.subtract(g, parts.z, parts.logSum), entropyOf(g, parts));
-    spread = ops.multiply(
-      g,
-      p,
-      ops.subtract(g, minus, ops.multiply(g, surprise, g.input('dEntropy', ['rows', 1]))),
-    );
-  } else {
-    spread = ops.multiply(g, ops.softmax(g, scores), minus);
-  }
-  const dScores = ops.scatterAddElements(g, spread, targets, dLogProb);
-  const [dHidden, dNorm, dMatrix] = differentiate(tape, scores, dScores, [hidden, norm, matrix]);
+  const sums = sumInputs(
+    g,
+    new Map([
+      ['norm', norm],
+      ['matrix', matrix],
+    ]),
+  );
+  const picked = ops.cast(g, ops.reshape(g, targets, ['rows']), 'int64');
+  const scaled = (x: Value): Value => ops.multiply(g, x, dLogProb);
+  const drawn = scaled(rows);
+  const spread = withEntropy ? spreadOf(g, p, dLogProb) : p;
+  const pushed = withEntropy ? ops.gemm(g, spread, matrix) : scaled(g.input('mixed', ['rows', shape.hidden]));
+  const dRows = ops.subtract(g, scaled(ops.gather(g, matrix, picked)), pushed);
+  const against = ops.negate(g, withEntropy ? rows : drawn);
+  const dMatrix = ops.gemm(g, spread, against, { transA: true, bias: sums.get(matrix)! });
+  const [dHidden, dNorm] = differentiate(tape, rows, dRows, { wanted: [hidden, norm], sums });
   g.output('dHidden', dHidden!);
-  g.output('dNorm', dNorm!);
-  g.output('dMatrix', dMatrix!);
+  g.output('d.norm', dNorm!);
+  g.output('d.matrix', ops.scatterAddRows(g, dMatrix, picked, drawn));
   return g;
+}
+
+/** p·(dLogProb + dEntropy·(log p + H)), the part of −∂L/∂s that is spread over the vocabulary. */
+function spreadOf(g: Graph, p: Value, dLogProb: Value): Value {
+  const dEntropy = g.input('dEntropy', ['rows', 1]);
+  const constant = ops.add(g, dLogProb, ops.multiply(g, dEntropy, g.input('entropies', ['rows', 1])));
+  const logs = ops.log(g, ops.maximum(g, p, g.constant([LEAST_PROBABILITY], [])));
+  return ops.multiply(g, p, ops.add(g, ops.multiply(g, logs, dEntropy), constant));
 }

@@ -1,6 +1,6 @@
 /** A graph under construction: values, nodes, inputs, outputs, constants. Knows nothing of gradients or of what runs it. */
 import { encodeModel } from './onnx.ts';
-import type { Attribute, Dim, ElementType, NodeSpec, TensorData } from './onnx.ts';
+import type { Attribute, Dim, ElementType, TensorData } from './onnx.ts';
 
 /** An edge of the graph. Its name is only final when the graph is built. */
 export interface Value {
@@ -132,27 +132,33 @@ export class Graph {
   /** Serialised ONNX model without the nodes and inputs that no output depends on. */
   build(): Uint8Array {
     const { live, nodes } = this.reachable();
-    const named: NodeSpec[] = this.outputs.map(({ name, value }) => ({
-      op: 'Identity',
-      inputs: [value.name],
-      outputs: [name],
-      attributes: {},
-      domain: '',
-    }));
+    const computed = new Set(nodes.flatMap(node => node.outputs));
+    const names = new Map<Value, string>();
+    const nameOf = (value: Value | undefined): string => (value ? (names.get(value) ?? value.name) : '');
+    // An Identity node would copy, so it is left for inputs and for values with a second name.
+    const copies = this.outputs.filter(({ name, value }) => {
+      if (!computed.has(value) || names.has(value)) return true;
+      names.set(value, name);
+      return false;
+    });
+    const specs = [
+      ...nodes,
+      ...copies.map(({ name, value }) => ({
+        ...{ op: 'Identity', inputs: [value], outputs: [{ ...value, name }], attributes: {}, domain: '' },
+      })),
+    ];
     return encodeModel({
-      nodes: [...nodes.map(specOf), ...named],
+      nodes: specs.map(node => ({
+        ...node,
+        inputs: node.inputs.map(nameOf),
+        outputs: node.outputs.map(nameOf),
+      })),
       inputs: this.inputs.filter(value => live.has(value)),
       outputs: this.outputs.map(({ name, value }) => ({ ...value, name })),
       initializers: [...this.constants.values()].filter(({ value }) => live.has(value)).map(initializerOf),
     });
   }
 }
-
-const specOf = (node: Node): NodeSpec => ({
-  ...node,
-  inputs: node.inputs.map(value => value?.name ?? ''),
-  outputs: node.outputs.map(value => value.name),
-});
 
 const initializerOf = ({ value, data }: { value: Value; data: ArrayBufferView }): TensorData => ({
   name: value.name,

@@ -1,48 +1,72 @@
 /** Estimates the memory that training takes. Knows the engine's layout, nothing of the machine. */
 import { keptWidths } from './blocks.ts';
-import { parameterCount } from './shape.ts';
+import { modelTensors, parameterCount, sizeOf } from './shape.ts';
 import type { ModelShape } from './shape.ts';
 
 const FLOAT = 4;
-/** Rows of width `hidden`, `feedForward` and per head that one layer's backward holds at once, as profiled. */
-const TRANSIENT_HIDDEN = 12;
-const TRANSIENT_FEED_FORWARD = 8;
-const TRANSIENT_SCORES = 5;
-/** What the allocator and results that await collection add to activations, as measured at 135M parameters. */
-const SLACK = 1.5;
+/** Rows of a pack: fewer make every gradient be added up more often, more take memory. */
+export const PACK_TOKENS = 2048;
+/** Node and ONNX Runtime before any model. */
+const PROGRAM_BYTES = 130e6;
+/** Arrays of a row's width, its feed-forward width and its scores that one layer's way back holds at once. */
+const TRANSIENT = { hidden: 12, feedForward: 8, scores: 4 };
+/** Arrays of the head's scores at once: scores, probabilities, and their copy as a result. */
+const TRANSIENT_LOGITS = 3;
+/** A sum of gradients, the new sum, and its copy as a result. */
+const TRANSIENT_GRADIENTS = 2;
 
-/** The head's logits are computed for so many rows at once that they stay in a processor's cache where they can. */
-const LOGITS_BYTES = 4 * 2 ** 20;
+/** The head's scores are computed for so many rows at once that they take no more memory than this. */
+const LOGITS_BYTES = 256 * 2 ** 20;
 /** Fewer rows would make slow matrix products, and copy the head's gradient too often. */
 const LEAST_HEAD_ROWS = 256;
 
 export const headChunkRows = ({ vocabulary }: ModelShape): number =>
   Math.max(LEAST_HEAD_ROWS, Math.floor(LOGITS_BYTES / (FLOAT * vocabulary)));
 
-/** How a pack's activations are laid out: its rows, and the keys that each of them is compared with. */
+/** How large a pack is: its rows, and the keys that each of them is compared with, on average. */
 export interface PackSize {
   rows: number;
   keysPerRow: number;
+}
+
+/** The largest pack that trees make which have at most so many tokens each, and in all, and paths of at most `longest`. */
+export function packSizeOf({
+  tokens,
+  treeTokens,
+  longest,
+}: {
+  tokens: number;
+  treeTokens: number;
+  longest: number;
+}): PackSize {
+  const rows = Math.min(tokens, Math.max(PACK_TOKENS, treeTokens));
+  // A query is compared with what is above it: half of the longest path on average, and what pads.
+  return { rows, keysPerRow: Math.max(0.6 * longest, 64) };
 }
 
 /** Bytes of everything that stays between steps: weights, and, to train, gradients and both moments. */
 export const residentBytes = (shape: ModelShape, trainable: boolean): number =>
   parameterCount(shape) * FLOAT * (trainable ? 4 : 1);
 
-/** Bytes at the peak of a forward and backward pass over one pack, what stays between steps included. */
+/**
+ * Bytes of the engine's process at the peak of a forward and backward pass over one pack, all tokens of which are trained,
+ * once an optimiser step has been taken.
+ */
 export function estimate(
   shape: ModelShape,
   { rows, keysPerRow }: PackSize,
   keepActivations: boolean,
 ): number {
+  const { hidden, feedForward, heads, vocabulary, layers } = shape;
   const kept = keepActivations ? Object.values(keptWidths(shape)).reduce((sum, width) => sum + width, 0) : 0;
-  const stored = rows * shape.layers * (shape.hidden + kept);
+  const stored = rows * layers * (hidden + kept);
   const layer =
-    rows *
-    (TRANSIENT_HIDDEN * shape.hidden +
-      TRANSIENT_FEED_FORWARD * shape.feedForward +
-      TRANSIENT_SCORES * shape.heads * keysPerRow);
+    rows * (TRANSIENT.hidden * hidden + TRANSIENT.feedForward * feedForward) +
+    TRANSIENT.scores * heads * rows * keysPerRow;
+  const largest = Math.max(...[...modelTensors(shape).values()].map(sizeOf));
+  const chunk = Math.min(rows, headChunkRows(shape));
   const head =
-    4 * Math.min(rows, headChunkRows(shape)) * shape.vocabulary + 2 * shape.vocabulary * shape.hidden;
-  return residentBytes(shape, true) + SLACK * FLOAT * (stored + Math.max(layer, head));
+    vocabulary * ((keepActivations ? rows : chunk) + (TRANSIENT_LOGITS - 1) * chunk) +
+    TRANSIENT_GRADIENTS * largest;
+  return PROGRAM_BYTES + residentBytes(shape, true) + FLOAT * (stored + Math.max(layer, head));
 }

@@ -37,6 +37,9 @@ export const sigmoid = unary('Sigmoid');
 /** Over the last axis. */
 export const softmax = (g: Graph, a: Value): Value =>
   g.node('Softmax', [a], a.dims, { attributes: { axis: -1 } });
+export const logSoftmax = (g: Graph, a: Value): Value =>
+  g.node('LogSoftmax', [a], a.dims, { attributes: { axis: -1 } });
+export const maximum = elementwise('Max');
 
 export const scale = (g: Graph, a: Value, factor: number): Value =>
   factor === 1 ? a : multiply(g, a, g.constant([factor], []));
@@ -47,7 +50,7 @@ export const cast = (g: Graph, a: Value, type: ElementType): Value =>
   });
 
 const reduce =
-  (op: 'ReduceSum' | 'ReduceMean' | 'ReduceMax') =>
+  (op: 'ReduceSum' | 'ReduceSumSquare' | 'ReduceMax') =>
   (g: Graph, a: Value, axes: readonly number[]): Value =>
     g.node(
       op,
@@ -57,7 +60,7 @@ const reduce =
     );
 /** Reduced axes stay, with length 1. */
 export const reduceSum = reduce('ReduceSum');
-export const reduceMean = reduce('ReduceMean');
+export const reduceSumSquare = reduce('ReduceSumSquare');
 export const reduceMax = reduce('ReduceMax');
 
 /** At most one named dimension may be inferred; others must stand at the same index as in the operand. */
@@ -79,12 +82,6 @@ export const transpose = (g: Graph, a: Value, order: readonly number[]): Value =
     { attributes: { perm: order } },
   );
 
-/** Swaps the last two axes. */
-export function swapLast(g: Graph, a: Value): Value {
-  const rank = a.dims.length;
-  return transpose(g, a, [...a.dims.keys()].slice(0, rank - 2).concat(rank - 1, rank - 2));
-}
-
 /** Batched product over the last two axes; leading axes broadcast. */
 export const matmul = (g: Graph, a: Value, b: Value): Value =>
   g.node(
@@ -92,6 +89,31 @@ export const matmul = (g: Graph, a: Value, b: Value): Value =>
     [a, b],
     [...broadcast(a.dims.slice(0, -2), b.dims.slice(0, -2)), a.dims.at(-2)!, b.dims.at(-1)!],
   );
+
+/**
+ * factor · op(A)·op(B) over the last two axes; leading axes broadcast. One node of ONNX Runtime's own, which reads the
+ * transposed operand in place; Transpose, MatMul and Mul would do the same where a device lacks it.
+ */
+export function batched(
+  g: Graph,
+  a: Value,
+  b: Value,
+  {
+    transA = false,
+    transB = false,
+    factor = 1,
+  }: { transA?: boolean; transB?: boolean; factor?: number } = {},
+): Value {
+  const dims = [
+    ...broadcast(a.dims.slice(0, -2), b.dims.slice(0, -2)),
+    a.dims.at(transA ? -1 : -2)!,
+    b.dims.at(transB ? -2 : -1)!,
+  ];
+  return g.node('FusedMatMul', [a, b], dims, {
+    domain: 'com.microsoft',
+    attributes: { transA: Number(transA), transB: Number(transB), alpha: { float: factor } },
+  });
+}
 
 /** op(A)·op(B) of two matrices, plus a bias that broadcasts where one is given. */
 export function gemm(
@@ -116,27 +138,25 @@ export const gather = (g: Graph, a: Value, indices: Value, axis = 0): Value =>
 export const gatherElements = (g: Graph, a: Value, indices: Value, axis: number): Value =>
   g.node('GatherElements', [a, indices], indices.dims, { attributes: { axis } });
 
-/** Copy of `a` where updates [n, k] are added at columns indices [n, k]. */
-export const scatterAddElements = (g: Graph, a: Value, indices: Value, updates: Value): Value =>
-  g.node('ScatterElements', [a, indices, updates], a.dims, { attributes: { axis: 1, reduction: 'add' } });
-
 /** Zeros in the shape of `like`. */
 export const zerosLike = (g: Graph, like: Value): Value =>
   g.node('ConstantOfShape', [g.node('Shape', [like], [like.dims.length], { type: 'int64' })], like.dims, {
     type: like.type,
   });
 
-/** Adds rows updates [...indices, width] at int64 row indices into zeros of the shape of `like` [rows, width]. */
-export function scatterAddRows(g: Graph, like: Value, indices: Value, updates: Value): Value {
+/** Copy of `a` [rows, width] where rows updates [...indices, width] are added at int64 row indices. */
+export function scatterAddRows(g: Graph, a: Value, indices: Value, updates: Value): Value {
   const rows = g.node(
     'Unsqueeze',
     [indices, g.constant([indices.dims.length], [1], 'int64')],
     [...indices.dims, 1],
   );
-  return g.node('ScatterND', [zerosLike(g, like), rows, updates], like.dims, {
-    attributes: { reduction: 'add' },
-  });
+  return g.node('ScatterND', [a, rows, updates], a.dims, { attributes: { reduction: 'add' } });
 }
+
+/** One after the other along the first axis, whose length then has no name of its own. */
+export const concat = (g: Graph, parts: readonly Value[]): Value =>
+  g.node('Concat', parts, ['joined', ...parts[0]!.dims.slice(1)], { attributes: { axis: 0 } });
 
 /** x / rms(x) · weight over the last axis. */
 export const rmsNorm = (g: Graph, x: Value, weight: Value, epsilon: number): Value =>

@@ -11,7 +11,11 @@ export interface Pack {
   indices: readonly number[];
   /** [tree + 1] */
   rowStart: Int32Array;
-  /** Feeds of the layer graphs, the same for every layer. */
+  /** Number of groups of blocks in the feeds; the graphs must be made for as many. */
+  groups: number;
+  /** Pairs of a query row and a key row whose scores are computed, hidden ones included. */
+  pairs: number;
+  /** Feeds of the layer graphs, the same for every layer; see attention.ts for those that end in a group's number. */
   feeds: Readonly<Record<string, Tensor>>;
 }
 
@@ -58,6 +62,43 @@ function blocksOf(tree: PackedTree, treeStart: number): Block[] {
   });
 }
 
+/** Most groups of blocks in a pack. Each costs some nodes; more hardly lower the number of hidden pairs. */
+const MOST_GROUPS = 4;
+/** One group more must save this share of the pairs. */
+const WORTHWHILE = 0.05;
+
+const queriesOf = (blocks: readonly Block[]): number =>
+  Math.max(...blocks.map(({ first, end }) => end - first));
+/** Blocks of a group are padded to the longest. */
+const pairsOf = (blocks: readonly Block[]): number =>
+  blocks.length * queriesOf(blocks) * Math.max(...blocks.map(({ keys }) => keys.length));
+
+/** Puts blocks with similar numbers of keys together, so that few keys are padding. */
+function grouped(blocks: readonly Block[]): Block[][] {
+  const sorted = blocks.toSorted((a, b) => b.keys.length - a.keys.length);
+  let found = [sorted];
+  for (let count = 2; count <= Math.min(MOST_GROUPS, sorted.length); count++) {
+    const next = bestSplit(found);
+    const pairs = (groups: readonly Block[][]): number =>
+      groups.reduce((sum, group) => sum + pairsOf(group), 0);
+    if (pairs(next) > (1 - WORTHWHILE) * pairs(found)) return found;
+    found = next;
+  }
+  return found;
+}
+
+/** Cuts the one group in two, at the one place, where that saves the most pairs. */
+function bestSplit(groups: readonly Block[][]): Block[][] {
+  const cuts = groups.flatMap((group, index) =>
+    group.slice(1).map((_, i) => {
+      const parts = [group.slice(0, i + 1), group.slice(i + 1)];
+      return { index, parts, saved: pairsOf(group) - pairsOf(parts[0]!) - pairsOf(parts[1]!) };
+    }),
+  );
+  const { index, parts } = cuts.reduce((best, cut) => (cut.saved > best.saved ? cut : best));
+  return groups.flatMap((group, i) => (i === index ? parts : [group]));
+}
+
 /** Query row i of the block sees key j iff j <= i < subtreeEnd[j]. */
 function writeMask(
   mask: Float32Array,
@@ -72,31 +113,58 @@ function writeMask(
     }
 }
 
-function attentionFeeds(blocks: readonly Block[], rows: number): Record<string, Tensor> {
-  const queries = Math.max(...blocks.map(block => block.end - block.first));
-  const keys = Math.max(...blocks.map(block => block.keys.length));
-  const queryRows = new Int32Array(blocks.length * queries);
-  const querySlots = new Int32Array(rows);
-  const queryCounts = new Float32Array(blocks.length * queries);
-  const keyRows = new Int32Array(blocks.length * keys);
-  const mask = new Float32Array(blocks.length * queries * keys).fill(HIDDEN);
+/** Writes one group's feeds, and the places of its queries' heads into `slots`, counted from `firstSlot` on. */
+function groupFeeds(
+  { heads, keyValueHeads: kv }: ModelShape,
+  blocks: readonly Block[],
+  slots: Int32Array,
+  firstSlot: number,
+): Record<'queries' | 'counts' | 'keys' | 'mask', Tensor> {
+  const group = heads / kv;
+  const queryCount = queriesOf(blocks);
+  const keyCount = Math.max(...blocks.map(block => block.keys.length));
+  const [wide, size] = [group * queryCount, blocks.length];
+  const queries = new Int32Array(size * kv * wide);
+  const counts = new Float32Array(size * wide);
+  const keys = new BigInt64Array(size * kv * keyCount);
+  const mask = new Float32Array(size * wide * keyCount).fill(HIDDEN);
   blocks.forEach((block, b) => {
-    for (let row = block.first; row < block.end; row++) {
-      const slot = b * queries + row - block.first;
-      queryRows[slot] = row;
-      querySlots[row] = slot;
-      queryCounts[slot] = 1;
+    for (let head = 0; head < heads; head++) {
+      const line = (b * heads + head) * queryCount;
+      for (let row = block.first; row < block.end; row++) {
+        queries[line + row - block.first] = row * heads + head;
+        slots[row * heads + head] = firstSlot + line + row - block.first;
+      }
     }
-    block.keys.forEach((key, k) => (keyRows[b * keys + k] = block.treeStart + key));
-    writeMask(mask, b * queries * keys, keys, block);
+    for (let head = 0; head < kv; head++)
+      block.keys.forEach((key, k) => {
+        keys[(b * kv + head) * keyCount + k] = BigInt((block.treeStart + key) * kv + head);
+      });
+    const rows = block.end - block.first;
+    for (let i = 0; i < group; i++) {
+      const line = b * wide + i * queryCount;
+      counts.fill(1, line, line + rows);
+      writeMask(mask, line * keyCount, keyCount, block);
+    }
   });
   return {
-    queryRows: int32(queryRows, [blocks.length, queries]),
-    querySlots: int32(querySlots),
-    queryCounts: float32(queryCounts, [blocks.length, queries, 1]),
-    keyRows: int32(keyRows, [blocks.length, keys]),
-    mask: float32(mask, [blocks.length, 1, 1, queries, keys]),
+    queries: int32(queries, [size, kv, wide]),
+    counts: float32(counts, [size, 1, wide, 1]),
+    keys: { type: 'int64', dims: [size, kv, keyCount], data: keys },
+    mask: float32(mask, [size, 1, wide, keyCount]),
   };
+}
+
+function attentionFeeds(shape: ModelShape, groups: readonly Block[][], rows: number): Record<string, Tensor> {
+  const slots = new Int32Array(rows * shape.heads);
+  const feeds: Record<string, Tensor> = { slots: int32(slots) };
+  let firstSlot = 0;
+  groups.forEach((blocks, n) => {
+    for (const [name, tensor] of Object.entries(groupFeeds(shape, blocks, slots, firstSlot)))
+      feeds[`${name}${n}`] = tensor;
+    firstSlot += blocks.length * shape.heads * queriesOf(blocks);
+  });
+  return feeds;
 }
 
 /** cos and sin of position · theta^(−2i / headDim), i < headDim / 2, for every row. */
@@ -123,12 +191,14 @@ function makePack(shape: ModelShape, trees: readonly PackedTree[], indices: read
   const rowStart = new Int32Array(trees.length + 1);
   trees.forEach((tree, t) => (rowStart[t + 1] = rowStart[t]! + tree.ids.length));
   const rows = rowStart[trees.length]!;
-  const blocks = trees.flatMap((tree, t) => blocksOf(tree, rowStart[t]!));
+  const groups = grouped(trees.flatMap((tree, t) => blocksOf(tree, rowStart[t]!)));
   return {
     trees,
     indices,
     rowStart,
-    feeds: { ...attentionFeeds(blocks, rows), ...rotaryFeeds(shape, trees, rows) },
+    groups: groups.length,
+    pairs: groups.reduce((sum, blocks) => sum + pairsOf(blocks), 0),
+    feeds: { ...attentionFeeds(shape, groups, rows), ...rotaryFeeds(shape, trees, rows) },
   };
 }
 

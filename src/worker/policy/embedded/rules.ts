@@ -1,7 +1,9 @@
 /** Reverse-mode differentiation: one rule per operation, emitting ONNX nodes. Knows nothing of models or of running. */
-import * as ops from './ops.ts';
+import { attention, attentionGradients } from './attention.ts';
+import type { AttentionPlan } from './attention.ts';
 import type { Graph, Value } from './graph.ts';
 import type { Dim } from './onnx.ts';
+import * as ops from './ops.ts';
 
 /** What each differentiable operation needs beside its operands. The compiler checks that every one has a rule. */
 interface Settings {
@@ -9,57 +11,32 @@ interface Settings {
   add: object;
   /** a · b elementwise, broadcasting. */
   multiply: object;
-  scale: { factor: number };
   reshape: { dims: readonly Dim[] };
-  transpose: { order: readonly number[] };
-  /** Batched product over the last two axes, leading axes broadcast. */
-  matmul: object;
   /** x [n, in], weight [out, in], perhaps bias [out] → [n, out]. */
   linear: object;
-  /** Over the last axis. */
-  softmax: object;
   /** gate · sigmoid(gate) · up: operands gate, up. */
   swiGlu: object;
   /** Over the last axis: operands x, weight. */
   rmsNorm: { epsilon: number };
   /** Rotary embedding by given angles; x [1, n, heads · headDim]. */
   rotate: { cos: Value; sin: Value; heads: number };
-  /** Rows [n, width] → [blocks, length, width]; each row that counts is the row of exactly one slot. */
-  group: Slots;
-  /** The way back: [blocks, length, width] → [n, width]. */
-  ungroup: Slots;
-  /** Rows [n, width] → [blocks, length, width], any row any number of times. Indices are int64. */
-  gatherRows: { rows: Value };
-}
-
-/** Pairing of rows and slots. Slots that pad repeat some row, and no gradient may come from them. */
-export interface Slots {
-  /** [blocks, length] int32 row of each slot. */
-  rows: Value;
-  /** [n] int32 slot of each row. */
-  slots: Value;
-  /** [blocks, length, 1] 1 for slots that count, 0 for those that pad. */
-  counts: Value;
+  /** Operands queries [n, heads · headDim], keys and values [n, kv · headDim] → [n, heads · headDim]. */
+  attention: AttentionPlan;
 }
 
 export type Operation = keyof Settings;
 
+/** The gradient with respect to an operand, or how it joins what is known of it already, where that can be had for less. */
+type Contribution = Value | ((sum: Value | undefined) => Value);
+
 interface Rule<S> {
   forward(g: Graph, inputs: readonly Value[], settings: S): Value;
-  /** Gradient with respect to each operand, given the gradient with respect to the result. */
+  /** For each operand, given the gradient with respect to the result. */
   backward(
     g: Graph,
     gradient: Value,
     step: { inputs: readonly Value[]; output: Value; settings: S },
-  ): (Value | undefined)[];
-}
-
-const flatRows = (g: Graph, value: Value): Value => ops.reshape(g, value, ['slots', value.dims.at(-1)!]);
-
-/** 1 / sqrt(mean(x²) + ε) over the last axis. */
-function inverseRms(g: Graph, x: Value, epsilon: number): Value {
-  const mean = ops.reduceMean(g, ops.multiply(g, x, x), [x.dims.length - 1]);
-  return ops.reciprocal(g, ops.sqrt(g, ops.add(g, mean, g.constant([epsilon], []))));
+  ): (Contribution | undefined)[];
 }
 
 const rules: { readonly [K in Operation]: Rule<Settings[K]> } = {
@@ -77,47 +54,17 @@ const rules: { readonly [K in Operation]: Rule<Settings[K]> } = {
       ops.sumTo(g, ops.multiply(g, gradient, a!), b!.dims),
     ],
   },
-  scale: {
-    forward: (g, [a], { factor }) => ops.scale(g, a!, factor),
-    backward: (g, gradient, { settings: { factor } }) => [ops.scale(g, gradient, factor)],
-  },
   reshape: {
     forward: (g, [a], { dims }) => ops.reshape(g, a!, dims),
     backward: (g, gradient, { inputs: [a] }) => [ops.reshape(g, gradient, a!.dims)],
   },
-  transpose: {
-    forward: (g, [a], { order }) => ops.transpose(g, a!, order),
-    backward: (g, gradient, { settings: { order } }) => [
-      ops.transpose(
-        g,
-        gradient,
-        order.map((_, axis) => order.indexOf(axis)),
-      ),
-    ],
-  },
-  matmul: {
-    forward: (g, [a, b]) => ops.matmul(g, a!, b!),
-    // dA = G·Bᵀ, dB = Aᵀ·G.
-    backward: (g, gradient, { inputs: [a, b] }) => [
-      ops.sumTo(g, ops.matmul(g, gradient, ops.swapLast(g, b!)), a!.dims),
-      ops.sumTo(g, ops.matmul(g, ops.swapLast(g, a!), gradient), b!.dims),
-    ],
-  },
   linear: {
     forward: (g, [x, weight, bias]) => ops.gemm(g, x!, weight!, { transB: true, ...(bias && { bias }) }),
     backward: (g, gradient, { inputs: [x, weight, bias] }) => [
-      ops.gemm(g, gradient, weight!),
-      ops.gemm(g, gradient, x!, { transA: true }),
+      sum => ops.gemm(g, gradient, weight!, { ...(sum && { bias: sum }) }),
+      sum => ops.gemm(g, gradient, x!, { transA: true, ...(sum && { bias: sum }) }),
       bias && ops.sumTo(g, gradient, bias.dims),
     ],
-  },
-  softmax: {
-    forward: (g, [a]) => ops.softmax(g, a!),
-    // dA = P·(G − Σ G·P).
-    backward: (g, gradient, { output: p }) => {
-      const sum = ops.reduceSum(g, ops.multiply(g, gradient, p), [p.dims.length - 1]);
-      return [ops.multiply(g, p, ops.subtract(g, gradient, sum))];
-    },
   },
   swiGlu: {
     forward: (g, [gate, up]) => ops.multiply(g, ops.multiply(g, gate!, ops.sigmoid(g, gate!)), up!),
@@ -131,15 +78,8 @@ const rules: { readonly [K in Operation]: Rule<Settings[K]> } = {
   },
   rmsNorm: {
     forward: (g, [x, weight], { epsilon }) => ops.rmsNorm(g, x!, weight!, epsilon),
-    // With r = 1/rms and x̂ = x·r: dX = r·(G·w − x̂·mean(G·w·x̂)), dW = Σ G·x̂.
-    backward: (g, gradient, { inputs: [x, weight], settings: { epsilon } }) => {
-      const r = inverseRms(g, x!, epsilon);
-      const normed = ops.multiply(g, x!, r);
-      const weighted = ops.multiply(g, gradient, weight!);
-      const mean = ops.reduceMean(g, ops.multiply(g, weighted, normed), [x!.dims.length - 1]);
-      const dX = ops.multiply(g, r, ops.subtract(g, weighted, ops.multiply(g, normed, mean)));
-      return [dX, ops.sumTo(g, ops.multiply(g, gradient, normed), weight!.dims)];
-    },
+    backward: (g, gradient, { inputs: [x, weight], settings: { epsilon } }) =>
+      rmsNormGradients(g, gradient, { x: x!, weight: weight!, epsilon }),
   },
   rotate: {
     forward: (g, [x], { cos, sin, heads }) => ops.rotate(g, x!, cos, sin, heads),
@@ -148,29 +88,46 @@ const rules: { readonly [K in Operation]: Rule<Settings[K]> } = {
       ops.rotate(g, gradient, cos, ops.negate(g, sin), heads),
     ],
   },
-  group: {
-    forward: (g, [x], { rows }) => ops.gather(g, x!, rows),
-    backward: (g, gradient, { settings: { slots } }) => [ops.gather(g, flatRows(g, gradient), slots)],
-  },
-  ungroup: {
-    forward: (g, [x], { slots }) => ops.gather(g, flatRows(g, x!), slots),
-    backward: (g, gradient, { settings: { rows, counts } }) => [
-      ops.multiply(g, ops.gather(g, gradient, rows), counts),
-    ],
-  },
-  gatherRows: {
-    forward: (g, [x], { rows }) => ops.gather(g, x!, rows),
-    backward: (g, gradient, { inputs: [x], settings: { rows } }) => [
-      ops.scatterAddRows(g, x!, rows, gradient),
-    ],
+  attention: {
+    forward: (g, [q, k, v], plan) => attention(g, { q: q!, k: k!, v: v! }, plan),
+    backward: (g, gradient, { inputs: [q, k, v], output, settings: plan }) =>
+      attentionGradients(g, { q: q!, k: k!, v: v!, output, gradient }, plan),
   },
 };
+
+/**
+ * With r = 1/rms: dX = r·G·w − x·(r³/n)·Σ G·x·w and dW = Σ_rows r·G·x. The sums are products with a column and a row, so
+ * that only five arrays of x's size are written.
+ */
+function rmsNormGradients(
+  g: Graph,
+  gradient: Value,
+  { x, weight, epsilon }: { x: Value; weight: Value; epsilon: number },
+): Value[] {
+  const width = Number(weight.dims[0]);
+  const [rows, flatGradient] = [x, gradient].map(value => ops.reshape(g, value, ['normed', width])) as [
+    Value,
+    Value,
+  ];
+  const mean = ops.scale(g, ops.reduceSumSquare(g, rows, [1]), 1 / width);
+  const r = ops.reciprocal(g, ops.sqrt(g, ops.add(g, mean, g.constant([epsilon], []))));
+  const products = ops.multiply(g, flatGradient, rows);
+  const sums = ops.matmul(g, products, ops.reshape(g, weight, [width, 1]));
+  const pull = ops.scale(g, ops.multiply(g, ops.multiply(g, sums, r), ops.multiply(g, r, r)), 1 / width);
+  const dX = ops.subtract(
+    g,
+    ops.multiply(g, ops.multiply(g, flatGradient, weight), r),
+    ops.multiply(g, rows, pull),
+  );
+  const dWeight = ops.gemm(g, r, products, { transA: true });
+  return [ops.reshape(g, dX, x.dims), ops.reshape(g, dWeight, [width])];
+}
 
 /** One applied operation: enough to emit its gradient. */
 interface Step {
   inputs: readonly Value[];
   output: Value;
-  backward(gradient: Value): (Value | undefined)[];
+  backward(gradient: Value): (Contribution | undefined)[];
 }
 
 /** A graph and the operations applied to it, in order. */
@@ -190,17 +147,22 @@ export function apply<K extends Operation>(
 ): Value {
   const rule: Rule<Settings[K]> = rules[operation];
   const output = rule.forward(tape.graph, inputs, settings);
-  const backward = (gradient: Value): (Value | undefined)[] =>
+  const backward = (gradient: Value): (Contribution | undefined)[] =>
     rule.backward(tape.graph, gradient, { inputs, output, settings });
   tape.steps.push({ inputs, output, backward });
   return output;
 }
 
 /**
- * Appends the gradients of Σ result·seed with respect to `wanted`, in their order. Operations that lead to no wanted
- * value get no gradient. Throws where a wanted value does not reach the result.
+ * Appends the gradients of Σ result·seed with respect to `wanted`, in their order, each added to its value in `sums` where
+ * that has one. Operations that lead to no wanted value get no gradient. Throws where a wanted value does not reach the result.
  */
-export function differentiate(tape: Tape, result: Value, seed: Value, wanted: readonly Value[]): Value[] {
+export function differentiate(
+  tape: Tape,
+  result: Value,
+  seed: Value,
+  { wanted, sums = new Map() }: { wanted: readonly Value[]; sums?: ReadonlyMap<Value, Value> },
+): Value[] {
   const { graph, steps } = tape;
   const needed = new Set(wanted);
   for (const { inputs, output } of steps) if (inputs.some(value => needed.has(value))) needed.add(output);
@@ -211,8 +173,8 @@ export function differentiate(tape: Tape, result: Value, seed: Value, wanted: re
     backward(gradient).forEach((each, i) => {
       const input = inputs[i];
       if (!input || !each || !needed.has(input)) return;
-      const known = gradients.get(input);
-      gradients.set(input, known ? ops.add(graph, known, each) : each);
+      const sum = gradients.get(input) ?? sums.get(input);
+      gradients.set(input, join(graph, sum, each));
     });
   }
   return wanted.map(value => {
@@ -220,4 +182,9 @@ export function differentiate(tape: Tape, result: Value, seed: Value, wanted: re
     if (!gradient) throw new Error(`The result does not depend on ${value.name}.`);
     return gradient;
   });
+}
+
+function join(g: Graph, sum: Value | undefined, contribution: Contribution): Value {
+  if (typeof contribution === 'function') return contribution(sum);
+  return sum ? ops.add(g, sum, contribution) : contribution;
 }

@@ -11,12 +11,16 @@ import { FailureError } from '../../../core/types.ts';
 import type { Scores, StepReport, StepSettings } from '../policy.ts';
 import { clipFactor, emptyState, globalNorm, updateTensor } from './adamw.ts';
 import type { OptimizerState } from './adamw.ts';
-import { estimate } from './memory.ts';
-import { backward, forward, makeModel, runHead, runHeadBackward } from './passes.ts';
-import type { Gradients, HeadDerivatives, HeadRows, Model } from './passes.ts';
+import { estimate, PACK_TOKENS } from './memory.ts';
+import type { PackSize } from './memory.ts';
+import { runHead, runHeadBackward } from './headPass.ts';
+import type { HeadDerivatives, HeadRows } from './headPass.ts';
+import { backward, forward, makeModel } from './passes.ts';
+import type { Gradients, Model, Sums } from './passes.ts';
 import { packs } from './plan.ts';
 import type { Pack } from './plan.ts';
-import { checkWeights, modelTensors } from './shape.ts';
+import { discard } from './sessions.ts';
+import { checkWeights, modelTensors, sizeOf } from './shape.ts';
 import type { ModelShape } from './shape.ts';
 
 export interface TrainerOptions {
@@ -25,8 +29,20 @@ export interface TrainerOptions {
   memoryLimitBytes: number;
   /** False for scoring only: accumulate and step then fail. */
   trainable: boolean;
-  /** Tokens that run together; more cost memory, fewer cost time. Default 1024. */
+  /** Tokens that run together; more cost memory, fewer cost time. Default 2048. */
   packTokens?: number;
+}
+
+/** What has been computed, in numbers that do not depend on the machine. */
+export interface Work {
+  /** Rows that went through the layers, forward and backward. */
+  tokens: number;
+  backwardTokens: number;
+  /** Rows that the head was asked about, and those whose loss had a gradient. */
+  headRows: number;
+  backwardHeadRows: number;
+  /** Pairs of a query and a key whose scores were computed by a layer's forward pass. */
+  pairs: number;
 }
 
 /** The verbs must be asked one after the other: each waits for the promise of the one before. */
@@ -45,10 +61,10 @@ export interface Trainer {
   setOptimizer(state: OptimizerState): void;
   /** The live sums since the last step, by tensor; empty after a step. */
   gradients(): ReadonlyMap<string, Float32Array>;
+  /** Since the trainer was made. */
+  work(): Readonly<Work>;
   release(): Promise<void>;
 }
-
-const PACK_TOKENS = 1024;
 
 /** The tokens that the head is asked about, as rows of the pack. */
 interface Asked extends HeadRows {
@@ -109,21 +125,27 @@ function check(shape: ModelShape, trees: readonly PackedTree[], temperature: num
 }
 
 async function score(
-  model: Model,
+  { model, work, budget }: State,
   trees: readonly PackedTree[],
   temperature: number,
-  budget: number,
 ): Promise<Scores[]> {
   check(model.shape, trees, temperature);
   const scores = trees.map(noScores);
   for (const pack of packs(model.shape, trees, budget)) {
     const asked = askedOf(pack, false);
     if (asked.rows.length === 0) continue;
+    count(work, pack, asked);
     const { hidden } = await forward(model, pack, 'nothing');
-    const found = await runHead(model, hidden, asked, temperature);
+    const found = await runHead(model, { hidden, asked, temperature }, false);
     scoresByTree(pack, asked, found).forEach((each, t) => (scores[pack.indices[t]!] = each));
   }
   return scores;
+}
+
+function count(work: Work, { trees, rowStart, pairs }: Pack, asked: Asked): void {
+  work.tokens += rowStart[trees.length]!;
+  work.headRows += asked.rows.length;
+  work.pairs += pairs;
 }
 
 interface PackResult {
@@ -133,54 +155,54 @@ interface PackResult {
 
 /** Forward, loss and backward of one pack. */
 async function learn(
-  { model, gradients, keep }: { model: Model; gradients: Gradients; keep: boolean },
+  { model, sums, work, memoryLimitBytes }: State,
   pack: Pack,
   objective: ObjectiveSettings,
   temperature: number,
 ): Promise<PackResult> {
   const asked = askedOf(pack, true);
-  const result = await forward(model, pack, keep ? 'activations' : 'inputs');
-  const scores = scoresByTree(pack, asked, await runHead(model, result.hidden, asked, temperature));
+  const keep = estimate(model.shape, packSize(pack), true) <= memoryLimitBytes;
+  count(work, pack, asked);
+  const found = await forward(model, pack, keep ? 'activations' : 'inputs');
+  const at = { hidden: found.hidden, asked, temperature };
+  const result = await runHead(model, at, keep);
+  const scores = scoresByTree(pack, asked, result);
   const derivatives = pack.trees.map((tree, t) =>
     evaluate(tree, scores[t]!.logProbs, scores[t]!.entropies, objective),
   );
-  const sums = derivatives.map(each => each.sums);
-  const changing = changingRows(pack, asked, derivatives);
-  if (changing.asked.rows.length === 0) return { sums, scores };
-  const at = { hidden: result.hidden, asked: changing.asked, temperature };
-  const dHidden = await runHeadBackward(model, at, changing, gradients);
-  await backward(model, pack, result, dHidden, gradients);
-  return { sums, scores };
+  const { dHidden, entries } = await runHeadBackward(
+    model,
+    { ...at, result },
+    headDerivatives(pack, asked, derivatives),
+    sums,
+  );
+  if (entries > 0) await backward(model, pack, found, dHidden, sums);
+  work.backwardHeadRows += entries;
+  work.backwardTokens += entries > 0 ? pack.rowStart[pack.trees.length]! : 0;
+  return { sums: derivatives.map(each => each.sums), scores };
 }
 
-/** The entries of the head that the loss depends on, with its derivatives [entry]: clipped tokens are none of them. */
-function changingRows(
+/** The derivatives of the entries that the head was asked about. */
+function headDerivatives(
   { trees, rowStart }: Pack,
-  { tokens, rows, targets }: Asked,
+  { tokens }: Asked,
   derivatives: readonly Derivatives[],
-): HeadDerivatives & { asked: HeadRows } {
-  const flat = {
-    dLogProb: new Float32Array(rowStart[trees.length]!),
-    dEntropy: new Float32Array(rowStart[trees.length]!),
-  };
-  derivatives.forEach(({ dLogProb, dEntropy }, t) => {
-    flat.dLogProb.set(dLogProb, rowStart[t]);
-    flat.dEntropy.set(dEntropy, rowStart[t]);
-  });
-  const entries = Int32Array.from(tokens.keys()).filter(entry => {
-    const row = tokens[entry]!;
-    return flat.dLogProb[row] !== 0 || flat.dEntropy[row] !== 0;
+): HeadDerivatives {
+  const rows = rowStart[trees.length]!;
+  const [dLogProb, dEntropy] = [new Float32Array(rows), new Float32Array(rows)];
+  derivatives.forEach((tree, t) => {
+    dLogProb.set(tree.dLogProb, rowStart[t]);
+    dEntropy.set(tree.dEntropy, rowStart[t]);
   });
   return {
-    asked: { rows: entries.map(entry => rows[entry]!), targets: entries.map(entry => targets[entry]!) },
-    dLogProb: Float32Array.from(entries, entry => flat.dLogProb[tokens[entry]!]!),
-    dEntropy: Float32Array.from(entries, entry => flat.dEntropy[tokens[entry]!]!),
+    dLogProb: Float32Array.from(tokens, row => dLogProb[row]!),
+    dEntropy: Float32Array.from(tokens, row => dEntropy[row]!),
   };
 }
 
-const packSize = ({ trees, rowStart, feeds }: Pack): { rows: number; keysPerRow: number } => ({
+const packSize = ({ trees, rowStart, pairs }: Pack): PackSize => ({
   rows: rowStart[trees.length]!,
-  keysPerRow: feeds['keyRows']!.dims[1]!,
+  keysPerRow: pairs / rowStart[trees.length]!,
 });
 
 /** Trees nothing of which is trained are not run at all. */
@@ -219,8 +241,33 @@ function step(
       updateTensor(state, { name, weight, gradient, decays: dims.length > 1 }, settings, factor);
     }
   }
+  for (const gradient of gradients.values()) discard(gradient);
   gradients.clear();
   return { gradientNorm, applied };
+}
+
+interface State {
+  model: Model;
+  sums: Sums;
+  work: Work;
+  /** Rows of a pack. */
+  budget: number;
+  memoryLimitBytes: number;
+}
+
+function makeState(
+  shape: ModelShape,
+  weights: ReadonlyMap<string, Float32Array>,
+  { threads, trainable, packTokens, memoryLimitBytes }: TrainerOptions,
+): State {
+  const largest = Math.max(...[...modelTensors(shape).values()].map(sizeOf));
+  return {
+    model: makeModel(shape, weights, threads),
+    sums: { gradients: new Map(), zeros: new Float32Array(trainable ? largest : 0) },
+    work: { tokens: 0, backwardTokens: 0, headRows: 0, backwardHeadRows: 0, pairs: 0 },
+    budget: packTokens ?? PACK_TOKENS,
+    memoryLimitBytes,
+  };
 }
 
 /** The weights, by Hugging Face names, are the caller's arrays and are changed in place by steps. */
@@ -230,10 +277,9 @@ export function createTrainer(
   options: TrainerOptions,
 ): Trainer {
   checkWeights(shape, weights);
-  const model = makeModel(shape, weights, options.threads);
-  const budget = options.packTokens ?? PACK_TOKENS;
-  const gradients: Gradients = new Map();
-  let state = emptyState();
+  const state = makeState(shape, weights, options);
+  const { gradients } = state.sums;
+  let optimizer = emptyState();
   const needTrainable = (): void => {
     if (!options.trainable)
       throw new FailureError({
@@ -242,30 +288,30 @@ export function createTrainer(
       });
   };
   return {
-    score: (trees, temperature) => score(model, trees, temperature, budget),
+    score: (trees, temperature) => score(state, trees, temperature),
     async accumulate({ trees, temperature }, objective) {
       needTrainable();
       check(shape, trees, temperature);
       const scores = trees.map(noScores);
-      const sums: ObjectiveSums[] = [];
-      for (const pack of trainingPacks(shape, trees, budget)) {
-        const keep = estimate(shape, packSize(pack), true) <= options.memoryLimitBytes;
-        const result = await learn({ model, gradients, keep }, pack, objective, temperature);
-        sums.push(...result.sums);
+      const parts: ObjectiveSums[] = [];
+      for (const pack of trainingPacks(shape, trees, state.budget)) {
+        const result = await learn(state, pack, objective, temperature);
+        parts.push(...result.sums);
         result.scores.forEach((each, t) => (scores[pack.indices[t]!] = each));
       }
-      return { report: mergeReports(sums), scores };
+      return { report: mergeReports(parts), scores };
     },
     step(settings) {
       needTrainable();
-      return step(shape, weights, gradients, state, settings);
+      return step(shape, weights, gradients, optimizer, settings);
     },
-    optimizer: () => state,
+    optimizer: () => optimizer,
     setOptimizer: next => {
-      state = next;
+      optimizer = next;
     },
     gradients: () => gradients,
-    release: () => model.release(),
+    work: () => state.work,
+    release: () => state.model.release(),
   };
 }
 

@@ -9,7 +9,9 @@ import {
 } from '../../../../src/worker/policy/embedded/blocks.ts';
 import { Graph } from '../../../../src/worker/policy/embedded/graph.ts';
 import type { Value } from '../../../../src/worker/policy/embedded/graph.ts';
+import type { AttentionPlan } from '../../../../src/worker/policy/embedded/attention.ts';
 import { packs } from '../../../../src/worker/policy/embedded/plan.ts';
+import type { Pack } from '../../../../src/worker/policy/embedded/plan.ts';
 import { apply, differentiate, makeTape } from '../../../../src/worker/policy/embedded/rules.ts';
 import type { Operation, Tape } from '../../../../src/worker/policy/embedded/rules.ts';
 import { compile, float32, int32 } from '../../../../src/worker/policy/embedded/sessions.ts';
@@ -27,12 +29,29 @@ interface Case {
   apply(tape: Tape, operands: readonly Value[]): Value;
 }
 
-const slots = (g: Graph): { rows: Value; slots: Value; counts: Value } => ({
-  // Three rows in two blocks of two slots: the last slot pads.
-  rows: g.constant([1, 0, 2, 0], [2, 2], 'int32'),
-  slots: g.constant([1, 0, 2], [3], 'int32'),
-  counts: g.constant([1, 1, 1, 0], [2, 2, 1]),
-});
+/** Three rows of two query heads and one key-value head: two rows as one group's blocks, the third as another's. */
+function attentionPlan(g: Graph): AttentionPlan {
+  const hidden = -1e9;
+  return {
+    groups: [
+      {
+        queries: g.constant([0, 2, 1, 3], [1, 1, 4], 'int32'),
+        counts: g.constant([1, 1, 1, 1], [1, 1, 4, 1]),
+        keys: g.constant([0, 1], [1, 1, 2], 'int64'),
+        mask: g.constant([0, hidden, 0, 0, 0, hidden, 0, 0], [1, 1, 4, 2]),
+      },
+      {
+        // The second query of each head pads, and so does the last key.
+        queries: g.constant([4, 0, 5, 0], [1, 1, 4], 'int32'),
+        counts: g.constant([1, 0, 1, 0], [1, 1, 4, 1]),
+        keys: g.constant([0, 2, 0], [1, 1, 3], 'int64'),
+        mask: g.constant([0, 0, hidden, 0, hidden, hidden, 0, 0, hidden, 0, 0, hidden], [1, 1, 4, 3]),
+      },
+    ],
+    slots: g.constant([0, 2, 1, 3, 4, 6], [6], 'int32'),
+    headDim: 4,
+  };
+}
 
 /** The compiler refuses this table where an operation has no case. */
 const cases: { readonly [K in Operation]: Case } = {
@@ -50,24 +69,11 @@ const cases: { readonly [K in Operation]: Case } = {
     ],
     apply: (tape, operands) => apply(tape, 'multiply', operands, {}),
   },
-  scale: { operands: [[2, 3]], apply: (tape, operands) => apply(tape, 'scale', operands, { factor: -1.7 }) },
   reshape: {
     operands: [[2, 6]],
     apply: (tape, operands) => apply(tape, 'reshape', operands, { dims: [3, 4] }),
   },
-  transpose: {
-    operands: [[2, 3, 4]],
-    apply: (tape, operands) => apply(tape, 'transpose', operands, { order: [2, 0, 1] }),
-  },
-  matmul: {
-    operands: [
-      [2, 3, 4, 5],
-      [2, 1, 5, 3],
-    ],
-    apply: (tape, operands) => apply(tape, 'matmul', operands, {}),
-  },
   linear: { operands: [[4, 5], [3, 5], [3]], apply: (tape, operands) => apply(tape, 'linear', operands, {}) },
-  softmax: { operands: [[3, 5]], apply: (tape, operands) => apply(tape, 'softmax', operands, {}) },
   swiGlu: {
     operands: [
       [3, 5],
@@ -88,22 +94,13 @@ const cases: { readonly [K in Operation]: Case } = {
       return apply(tape, 'rotate', operands, { cos, sin, heads: 2 });
     },
   },
-  group: {
-    operands: [[3, 4]],
-    // What pads must not be read by what follows: here it is multiplied by 0, as the mask does in attention.
-    apply: (tape, operands) => {
-      const plan = slots(tape.graph);
-      return apply(tape, 'multiply', [apply(tape, 'group', operands, plan), plan.counts], {});
-    },
-  },
-  ungroup: {
-    operands: [[2, 2, 4]],
-    apply: (tape, operands) => apply(tape, 'ungroup', operands, slots(tape.graph)),
-  },
-  gatherRows: {
-    operands: [[3, 4]],
-    apply: (tape, operands) =>
-      apply(tape, 'gatherRows', operands, { rows: tape.graph.constant([2, 0, 2, 1], [2, 2], 'int64') }),
+  attention: {
+    operands: [
+      [3, 8],
+      [3, 4],
+      [3, 4],
+    ],
+    apply: (tape, operands) => apply(tape, 'attention', operands, attentionPlan(tape.graph)),
   },
 };
 
@@ -156,7 +153,7 @@ async function check(
       );
     };
     const seedFeeds = Object.fromEntries(Object.entries(seeds).map(([name, seed]) => [`seed.${name}`, seed]));
-    const results = await programs[1]!.run(given(backward, { ...feeds, ...seedFeeds, ...seeds }));
+    const results = await programs[1]!.run(given(backward, { ...seedFeeds, ...seeds, ...feeds }));
     for (const [feed, gradient] of Object.entries(gradients)) {
       const worst = await checkDirection(floats(feeds[feed]), floats(results[gradient]), loss, next);
       assert.ok(worst <= WORST, `${feed}: ${worst.toExponential(2)}`);
@@ -172,6 +169,8 @@ const randomTensor = (dims: readonly number[], next: () => number, middle = 0, s
     dims,
   );
 
+const zeros = (dims: readonly number[]): Tensor => float32(new Float32Array(sizeOf(dims)), dims);
+
 describe('A gradient rule agrees with finite differences', () => {
   for (const [name, { operands, apply: applyCase }] of Object.entries(cases))
     it(`of ${name}`, async () => {
@@ -186,7 +185,7 @@ describe('A gradient rule agrees with finite differences', () => {
       forward.g.output('y', forward.y);
       const backward = build();
       const seed = backward.g.input('seed.y', backward.y.dims);
-      differentiate(backward.tape, backward.y, seed, backward.inputs).forEach((value, i) =>
+      differentiate(backward.tape, backward.y, seed, { wanted: backward.inputs }).forEach((value, i) =>
         backward.g.output(`d${i}`, value),
       );
       const feeds = Object.fromEntries(operands.map((dims, i) => [`x${i}`, randomTensor(dims, next)]));
@@ -205,7 +204,8 @@ describe('A gradient rule agrees with finite differences', () => {
     const forward = build();
     forward.g.output('y', forward.y);
     const backward = build();
-    const [dX] = differentiate(backward.tape, backward.y, backward.g.input('seed.y', [3, 3]), [backward.x]);
+    const seed = backward.g.input('seed.y', [3, 3]);
+    const [dX] = differentiate(backward.tape, backward.y, seed, { wanted: [backward.x] });
     backward.g.output('dX', dX!);
     const next = randomNumbers(5);
     await check(
@@ -218,7 +218,7 @@ describe('A gradient rule agrees with finite differences', () => {
 });
 
 /** A tree with two branches, and a row; together in one pack. */
-const somePack = (shape: ModelShape): Record<string, Tensor> => {
+const somePack = (shape: ModelShape): Pack => {
   const trees = [
     packPieces([
       { parent: -1, ids: [1, 2, 3] },
@@ -227,7 +227,7 @@ const somePack = (shape: ModelShape): Record<string, Tensor> => {
     ]),
     packPieces([{ parent: -1, ids: [9, 10, 11, 12] }]),
   ];
-  return { ...[...packs(shape, trees, 100)][0]!.feeds };
+  return [...packs(shape, trees, 100)][0]!;
 };
 
 describe('The gradients of a whole layer agree with finite differences', () => {
@@ -235,9 +235,10 @@ describe('The gradients of a whole layer agree with finite differences', () => {
     it(`of ${name}`, async () => {
       const next = randomNumbers(name.length);
       const rows = 12;
+      const { feeds: plan, groups } = somePack(shape);
       const tensors = Object.entries(layerTensors(shape));
       const feeds = {
-        ...somePack(shape),
+        ...plan,
         x: randomTensor([rows, shape.hidden], next),
         ...Object.fromEntries(
           tensors.map(([tensor, dims]) => [
@@ -253,9 +254,11 @@ describe('The gradients of a whole layer agree with finite differences', () => {
         x: 'dX',
         ...Object.fromEntries(tensors.map(([tensor]) => [tensor, `d.${tensor}`])),
       };
-      const graphs = { forward: layerForward(shape, false), backward: layerBackward(shape, false) };
+      const variant = { groups, keepActivations: false };
+      const graphs = { forward: layerForward(shape, variant), backward: layerBackward(shape, variant) };
+      const sums = Object.fromEntries(tensors.map(([tensor, dims]) => [`sum.${tensor}`, zeros(dims)]));
       // The backward graph calls its seed dY.
-      await check(graphs, { ...feeds, dY }, { y: dY }, gradients);
+      await check(graphs, { ...feeds, ...sums, dY }, { y: dY }, gradients);
     });
 });
 
@@ -274,8 +277,16 @@ describe('The gradients of the head agree with finite differences', () => {
       const dLogProb = randomTensor([rows, 1], next);
       const dEntropy = randomTensor([rows, 1], next);
       const seeds = withEntropy ? { logProbs: dLogProb, entropies: dEntropy } : { logProbs: dLogProb };
-      const graphs = { forward: headForward(TINY), backward: headBackward(TINY, withEntropy) };
-      const gradients = { hidden: 'dHidden', norm: 'dNorm', matrix: 'dMatrix' };
-      await check(graphs, { ...feeds, dLogProb, dEntropy }, seeds, gradients);
+      const graphs = { forward: headForward(TINY, true), backward: headBackward(TINY, withEntropy) };
+      const gradients = { hidden: 'dHidden', norm: 'd.norm', matrix: 'd.matrix' };
+      const program = await compile(graphs.forward.build(), { threads: 1 });
+      const { probabilities, mixed, entropies } = await program.run(feeds);
+      await program.release();
+      const sums = {
+        'sum.norm': zeros([TINY.hidden]),
+        'sum.matrix': zeros([TINY.vocabulary, TINY.hidden]),
+      };
+      const remembered = { probabilities: probabilities!, mixed: mixed!, entropies: entropies! };
+      await check(graphs, { ...feeds, ...sums, ...remembered, dLogProb, dEntropy }, seeds, gradients);
     });
 });

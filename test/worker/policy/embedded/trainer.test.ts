@@ -8,7 +8,7 @@ import { FailureError } from '../../../../src/core/types.ts';
 import { estimate } from '../../../../src/worker/policy/embedded/memory.ts';
 import { packs } from '../../../../src/worker/policy/embedded/plan.ts';
 import { createTrainer } from '../../../../src/worker/policy/embedded/trainer.ts';
-import type { Trainer, TrainerOptions } from '../../../../src/worker/policy/embedded/trainer.ts';
+import type { Trainer, TrainerOptions, Work } from '../../../../src/worker/policy/embedded/trainer.ts';
 import { packPieces, randomNumbers, randomWeights, shapes, TINY, worstDifference } from './fixtures.ts';
 import type { Piece } from './fixtures.ts';
 
@@ -147,7 +147,7 @@ describe('A packed tree', () => {
 describe('Training', () => {
   it('has the same gradient with kept and with recomputed activations, which take less memory', async () => {
     const { tree } = bothWays(2);
-    const size = { rows: 178, keysPerRow: 150 };
+    const size = { rows: 178, keysPerRow: 113 };
     assert.ok(estimate(TINY, size, true) > estimate(TINY, size, false));
     const gradients: Map<string, Float32Array>[] = [];
     for (const memoryLimitBytes of [1e9, 0])
@@ -241,7 +241,7 @@ describe('Training', () => {
       assert.equal(trainer.gradients().size, 0);
       assert.ok(nothing.report.entropy > 0 && nothing.scores[0]!.logProbs.some(value => value < 0));
       await trainer.accumulate({ trees: [flat, tree], temperature: 1 }, objective);
-      const beside = new Map(trainer.gradients());
+      const beside = new Map([...trainer.gradients()].map(([name, values]) => [name, values.slice()]));
       trainer.step({ ...STEP, learningRate: 0 });
       await trainer.accumulate({ trees: [tree], temperature: 1 }, objective);
       for (const [name, values] of trainer.gradients()) assert.deepEqual(beside.get(name), values);
@@ -261,12 +261,60 @@ describe('Training', () => {
       { trainable: false },
     ));
 
-  it('lays every block of queries out with only the keys that some query sees', () => {
-    const { tree } = bothWays(2);
-    const pack = [...packs(TINY, [tree], 1000)][0]!;
-    const [blocks, keys] = pack.feeds['keyRows']!.dims;
-    assert.deepEqual([blocks, pack.feeds['queryRows']!.dims[1]], [3, 60]);
-    // The last block is the last branch (48 tokens), the end of the branch before it, and what lies above both.
-    assert.ok(keys! < tree.ids.length - 13, `${keys} keys of ${tree.ids.length} tokens`);
+  it('computes every token of a tree once and asks the head only about tokens that are trained', async () => {
+    const { tree, rows } = bothWays(2);
+    await withTrainer(TINY, async trainer => {
+      const did = async (task: () => Promise<unknown>): Promise<Partial<Work>> => {
+        const { pairs: _, ...before } = { ...trainer.work() };
+        await task();
+        const after = trainer.work();
+        return Object.fromEntries(
+          Object.entries(before).map(([key, value]) => [key, after[key as keyof Work] - value]),
+        );
+      };
+      const learn = (trees: PackedTree[]) => trainer.accumulate({ trees, temperature: 1 }, POLICY);
+      // Stretches of 13, 40, 31, 17, 29 and 48 tokens, of which the first is a prompt.
+      const once = { tokens: 178, backwardTokens: 178, headRows: 165, backwardHeadRows: 165 };
+      assert.deepEqual(await did(() => learn([tree])), once);
+      const copied = { tokens: 315, backwardTokens: 315, headRows: 276, backwardHeadRows: 276 };
+      assert.deepEqual(await did(() => learn(rows)), copied);
+      const scored = { tokens: 178, backwardTokens: 0, headRows: 177, backwardHeadRows: 0 };
+      assert.deepEqual(await did(() => trainer.score([tree], 1)), scored);
+    });
+  });
+
+  it('asks the head nothing on the way back where ratios are clipped, and no layer where all are', async () => {
+    const { rows } = bothWays(2);
+    const far = (row: PackedTree): PackedTree => ({
+      ...row,
+      // All tokens of the first half have become twice as likely, those of the second half half as likely.
+      oldLogProbs: Float32Array.from(row.ids, (_, i) => (i < row.ids.length / 2 ? -30 : 30)),
+    });
+    await withTrainer(TINY, async trainer => {
+      const objective = { ...POLICY, entropyWeight: 0 };
+      await trainer.accumulate({ trees: [far(rows[0]!)], temperature: 1 }, objective);
+      const { headRows, backwardHeadRows } = trainer.work();
+      // The advantage is positive: only tokens that have become less likely pull.
+      assert.deepEqual([headRows, backwardHeadRows], [88, rows[0]!.ids.length - 51]);
+      const unlikely = { ...rows[0]!, oldLogProbs: new Float32Array(rows[0]!.ids.length).fill(-30) };
+      const { backwardTokens } = trainer.work();
+      await trainer.accumulate({ trees: [unlikely], temperature: 1 }, objective);
+      assert.equal(trainer.work().backwardTokens, backwardTokens);
+    });
+  });
+
+  it('compares blocks of queries only with keys that one of them sees', () => {
+    const { tree, rows } = bothWays(2);
+    const visible = tree.ids.reduce(
+      (sum, _, i) => sum + tree.subtreeEnd.filter((end, j) => j <= i && i < end).length,
+      0,
+    );
+    const pairsOf = (trees: PackedTree[]): number =>
+      [...packs(TINY, trees, 1000)].reduce((sum, { pairs }) => sum + pairs, 0);
+    // Blocks of 60, 60 and 58 rows: the first two are above their keys or among them, the third lies on a branch of 161.
+    assert.equal(visible, 11_742);
+    assert.equal(pairsOf([tree]), 60 * 60 + 60 * 120 + 58 * 161);
+    // As rows of 101, 113 and 101: three first halves of at most 57 rows, and the second halves, which have all keys.
+    assert.equal(pairsOf(rows), 3 * 57 * 57 + 2 * 50 * 101 + 56 * 113);
   });
 });
