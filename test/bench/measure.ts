@@ -1,0 +1,21 @@
+/**
+ * Takes one measurement in a process of its own and prints it as JSON: `train SHAPE THREADS kept|recomputed RUNS`,
+ * `decode SHAPE THREADS ROWS` or `step SHAPE THREADS`.
+ */
+import { measureDecoding } from './decode.ts';
+import { shapes, type ShapeName } from './models.ts';
+import { measureStep } from './step.ts';
+import { measureTraining } from './train.ts';
+
+const [what, name, threadCount, ...rest] = process.argv.slice(2);
+if (!name || !(name in shapes)) throw new Error(`There is no shape ${name}.`);
+const shape = name as ShapeName;
+const threads = Number(threadCount);
+const measures: Record<string, () => Promise<unknown>> = {
+  train: () => measureTraining(shape, { threads, isKept: rest[0] === 'kept', runs: Number(rest[1]) }),
+  decode: () => measureDecoding(shape, { threads, rows: Number(rest[0]) }),
+  step: () => measureStep(shape, threads),
+};
+const measure = measures[what ?? ''];
+if (!measure) throw new Error(`There is no measurement ${what}.`);
+console.log(JSON.stringify(await measure()));
