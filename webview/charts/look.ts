@@ -32,6 +32,8 @@ function themeColour(name: string): string {
 
 /** Below so many points each is drawn as a dot. */
 const DOTS = 80;
+/** So few that there is hardly a line to see. */
+const FEW = 3;
 
 /** Chart.js draws; hovering, zooming and the legend are ours. */
 export function makeDrawing(
@@ -70,7 +72,8 @@ export function scales(plot: Plot, view: View, range: readonly [number, number] 
     x: {
       ...common,
       type: 'linear',
-      min: from,
+      // A single step stands in the middle.
+      min: to > from ? from : from - 1,
       max: to > from ? to : from + 1,
       ticks: {
         ...ticks,
@@ -112,7 +115,7 @@ export function datasets(
 }
 
 function line(points: Point[], style: Partial<Lines>): Lines {
-  const radius = points.length <= DOTS ? 1.5 : 0;
+  const radius = points.length <= FEW ? 3 : points.length <= DOTS ? 1.5 : 0;
   // A value between two gaps has no line through it.
   const isAlone = (i: number): boolean =>
     Number.isNaN(points[i - 1]?.y ?? NaN) && Number.isNaN(points[i + 1]?.y ?? NaN);

@@ -34,7 +34,7 @@ export function fillReadout(
         swatch(series),
         element('span', {}, `${series.label} `, element('b', {}, isMissing ? 'not logged' : text), smoothed),
         element('span', { class: 'quiet' }, series.meaning),
-        element('code', {}, series.key),
+        element('code', {}, isBand ? `${plot.series[i - 1]!.key}, ${series.key}` : series.key),
       ),
     ];
   });

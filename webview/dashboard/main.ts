@@ -73,11 +73,12 @@ document.body.append(
     hints.root,
     element('div', { class: 'failure', id: 'failure', role: 'alert', hidden: true }),
     element('div', { class: 'looking' }, bar.root, panel.root),
+    // By the keyboard it is reached from the step bar, before all the charts.
+    chosen.root,
     panel.hint,
     charts.root,
     steps.root,
   ),
-  chosen.root,
 );
 onThemeChange(() => {
   charts.retheme();
