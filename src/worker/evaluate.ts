@@ -1,10 +1,12 @@
 /** Measures a policy on tasks: sampled trajectories and a greedy one each. Knows nothing of training, journals or files. */
+import { estimate } from '../core/bootstrap.ts';
 import type { Config } from '../core/config.ts';
 import type { EvaluationSummary } from '../core/events.ts';
-import { below, streamKey, type StreamKey } from '../core/random.ts';
+import { streamKey } from '../core/random.ts';
 import { responseText } from '../core/tree.ts';
 import type { Failure, Task, Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
+import { elapsed } from '../run/clock.ts';
 import { judgeAll } from './judges.ts';
 import type { OwnReward } from './own/reward.ts';
 import type { Policy } from './policy/policy.ts';
@@ -65,10 +67,9 @@ export interface Evaluated {
 
 /** Tasks that one engine works on at a time, so that its batch stays full and its caches stay bounded. */
 const TASKS_IN_FLIGHT = 64;
-const RESAMPLES = 1000;
 
 export async function evaluate(evaluation: Evaluation): Promise<Evaluated> {
-  const started = performance.now();
+  const started = elapsed();
   const { policies, tasks, progress, signal } = evaluation;
   const outcomes = new Array<TaskOutcome>(tasks.length);
   const unjudged: Failure[] = [];
@@ -85,7 +86,7 @@ export async function evaluate(evaluation: Evaluation): Promise<Evaluated> {
     }
   };
   await Promise.all(policies.flatMap(policy => Array.from({ length: TASKS_IN_FLIGHT }, () => work(policy))));
-  const seconds = (performance.now() - started) / 1000;
+  const seconds = (elapsed() - started) / 1000;
   if (unjudged[0]) evaluation.warn?.(inSum(unjudged[0], unjudged.length));
   return { summary: summarize(evaluation, outcomes, seconds), outcomes };
 }
@@ -166,24 +167,13 @@ function summarize(
     tasks: outcomes.length,
     samples,
     accuracy: mean(perTask),
-    interval: bootstrapInterval(perTask, streamKey(config.seed, 'bootstrap')),
+    interval: estimate([perTask], streamKey(config.seed, 'bootstrap')).interval,
     ...(greedy.length > 0 && { greedyAccuracy: accuracyOf(greedy) }),
     reward: mean(measured.map(({ reward }) => reward)),
     toolCallsPerTrajectory: mean(measured.map(({ calls }) => calls)),
     byAbility: Object.fromEntries(byAbility) as Record<string, number>,
     seconds,
   };
-}
-
-/** 95 % interval of the mean by the percentiles of its bootstrap distribution (Efron). */
-export function bootstrapInterval(values: readonly number[], key: StreamKey): [number, number] {
-  const means = Array.from({ length: RESAMPLES }, (_, resample) => {
-    let sum = 0;
-    for (let i = 0; i < values.length; i++)
-      sum += values[below(key, resample * values.length + i, values.length)]!;
-    return sum / values.length;
-  }).sort((a, b) => a - b);
-  return [means[Math.floor(0.025 * RESAMPLES)]!, means[Math.ceil(0.975 * RESAMPLES) - 1]!];
 }
 
 const accuracyOf = (trajectories: readonly TrajectoryOutcome[]): number =>

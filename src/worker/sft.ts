@@ -3,8 +3,8 @@
  * learned. Knows nothing of where demonstrations come from, files or how a policy computes.
  */
 import { packRows, type Row } from '../core/batch.ts';
-import type { ObjectiveSettings } from '../core/objective.ts';
-import type { Message } from '../core/types.ts';
+import { LIKELIHOOD } from '../core/objective.ts';
+import { FailureError, type Message } from '../core/types.ts';
 import type { Policy, StepSettings } from './policy/policy.ts';
 
 /** One message of the assistant, as it should have been, after a prompt. */
@@ -88,16 +88,13 @@ export const SFT_DEFAULTS: Omit<SftSettings, 'tokens'> = {
   saveEveryUpdates: 500,
 };
 
-const LIKELIHOOD: ObjectiveSettings = {
-  kind: 'likelihood',
-  clipLow: 0,
-  clipHigh: 0,
-  dualClip: Infinity,
-  klWeight: 0,
-  entropyWeight: 0,
-};
+/** Demonstrations come without end: where so many in a row are too long, none may ever fit. */
+const MOST_TOO_LONG = 10_000;
 
-/** Fine-tunes until the budget of tokens is read, the demonstrations end, or a stop is asked for; saves last. */
+/**
+ * Fine-tunes until the budget of tokens is read, the demonstrations end, or a stop is asked for; saves last. Throws a FailureError
+ * where only rows come that are too long.
+ */
 export async function runSft(work: SftWork): Promise<SftState> {
   const { policy, settings, tell, save, signal } = work;
   let state = work.from ?? { updates: 0, tokens: 0, rows: 0 };
@@ -137,10 +134,13 @@ async function* updatesOf(
 ): AsyncGenerator<{ rows: Row[]; taken: number }> {
   let rows: Row[] = [];
   let taken = 0;
+  let tooLong = 0;
   for await (const demonstration of demonstrations(from)) {
     taken++;
     const row = rowOf(tokenizer, demonstration);
-    if (row.ids.length > settings.maxRowTokens) continue;
+    tooLong = row.ids.length > settings.maxRowTokens ? tooLong + 1 : 0;
+    if (tooLong === MOST_TOO_LONG) throw allTooLong(settings.maxRowTokens);
+    if (tooLong > 0) continue;
     rows.push(row);
     if (rows.length < settings.rowsPerUpdate) continue;
     yield { rows, taken };
@@ -149,6 +149,13 @@ async function* updatesOf(
   }
   if (rows.length > 0) yield { rows, taken };
 }
+
+const allTooLong = (tokens: number): FailureError =>
+  new FailureError({
+    where: 'config',
+    message: `${MOST_TOO_LONG.toLocaleString('en-US')} demonstrations one after the other have more than ${tokens} tokens, so that none of them is learned from.`,
+    fix: 'Raise rollout.maxPromptTokens or rollout.maxResponseTokens, or shorten the demonstrations.',
+  });
 
 /** Token ids and weights. Pieces are encoded one by one, as the loop meets them: a turn is drawn, a result is inserted. */
 export function rowOf(tokenizer: SftTokenizer, { messages, pieces }: Demonstration): Row {

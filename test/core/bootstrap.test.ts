@@ -18,6 +18,13 @@ describe('estimate', () => {
     assert.ok(half > 0.045 && half < 0.049 * 1.9, `${half}`);
   });
 
+  // The share of a fair coin's heads in 200 throws has a standard error of 0.035, so 95 % lie within ±0.069 of the mean.
+  it('is as wide as the normal approximation for the tasks of one seed', () => {
+    const { mean, interval } = estimate(coins(1, 200), streamKey('resamples'));
+    assert.ok(Math.abs(mean - interval[0] - 0.069) < 0.01, `${mean - interval[0]}`);
+    assert.ok(Math.abs(interval[1] - mean - 0.069) < 0.01, `${interval[1] - mean}`);
+  });
+
   it('is as wide as seeds differ where tasks do not', () => {
     const { mean, interval } = estimate(
       [0.2, 0.4, 0.6].map(value => Array<number>(50).fill(value)),

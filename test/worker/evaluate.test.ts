@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { defaults, type Config } from '../../src/core/config.ts';
-import { streamKey, uniform } from '../../src/core/random.ts';
-import { bootstrapInterval, evaluate, type Evaluation } from '../../src/worker/evaluate.ts';
+import { evaluate, type Evaluation } from '../../src/worker/evaluate.ts';
 import { scriptedPolicy } from '../fakes/scriptedPolicy.ts';
 import { sums, sumsPolicy, sumsTools, tinyTokenizer } from '../fakes/tinyWorld.ts';
 
@@ -89,22 +88,5 @@ describe('evaluate', () => {
     const broken = scriptedPolicy(() => Promise.reject(new Error('gone')));
     await assert.rejects(evaluate(evaluation({ policies: [broken] })), /gone/);
     await assert.rejects(evaluate(evaluation({ signal: AbortSignal.abort() })), /called off/);
-  });
-});
-
-describe('bootstrapInterval', () => {
-  // The share of a fair coin's heads in 200 throws has a standard error of 0.035, so 95 % lie within ±0.069 of the mean;
-  // the seed is fixed, so the test cannot fail by chance.
-  it('is as wide as the normal approximation says', () => {
-    const key = streamKey('coins');
-    const throws = Array.from({ length: 200 }, (_, i) => (uniform(key, i) < 0.5 ? 1 : 0));
-    const mean = throws.reduce<number>((sum, value) => sum + value, 0) / throws.length;
-    const [low, high] = bootstrapInterval(throws, streamKey('resamples'));
-    assert.ok(Math.abs(mean - low - 0.069) < 0.01, `${mean - low}`);
-    assert.ok(Math.abs(high - mean - 0.069) < 0.01, `${high - mean}`);
-  });
-
-  it('is a point where all values agree', () => {
-    assert.deepEqual(bootstrapInterval([1, 1, 1], 5), [1, 1]);
   });
 });

@@ -135,6 +135,22 @@ describe('supervised fine-tuning', () => {
     assert.deepEqual([batches.length, batches[0]!.trees[1]!.ids[2], end.rows], [1, 98, 3]);
   });
 
+  it('says that all rows are too long, where they come without end', async () => {
+    const { policy, batches } = recorder();
+    let given = 0;
+    function* endless(): Generator<Demonstration> {
+      for (; given < 20_000; given++) yield demonstration('far too long');
+    }
+    const short = { ...settings, maxRowTokens: 8 };
+    const work = { policy, tokenizer, demonstrations: endless, settings: short, tell: () => undefined };
+    const signal = new AbortController().signal;
+    await assert.rejects(
+      runSft({ ...work, save: () => Promise.resolve(), signal }),
+      /10,000 demonstrations one after the other have more than 8 tokens/,
+    );
+    assert.deepEqual([batches.length, given], [0, 9_999]);
+  });
+
   it('warms up, holds, and brings the rate down to its last share', () => {
     const shape = { ...settings, tokens: 100, decayFrom: 0.5, finalShare: 0.1 };
     const at = (decay: 'linear' | 'cosine', updates: number, tokens: number): number =>
