@@ -65,7 +65,8 @@ function pathsOf(tree: LiveTree, segments: readonly Segment[]): Path[] {
       calls: callsOn(segments, leaf),
       stop: segments[leaf]?.stop ?? 'call',
       ...(reward !== undefined && {
-        reward: { total: reward, parts: {}, correct: false, reason: 'The tree is not written yet.' },
+        // The fact tells totals only: a full accuracy part is what brings one to 1.
+        reward: { total: reward, parts: {}, correct: reward >= 1, reason: 'The tree is not written yet.' },
       }),
     };
   });
@@ -74,6 +75,6 @@ function pathsOf(tree: LiveTree, segments: readonly Segment[]): Path[] {
 function callsOn(segments: readonly Segment[], leaf: number): number {
   let calls = 0;
   for (let at = leaf; at >= 0 && segments[at] !== undefined; at = segments[at]!.parent)
-    if (segments[at]!.kind === 'tool') calls++;
+    if (segments[at]!.kind === 'tool' && segments[at]!.call?.outcome !== 'refused') calls++;
   return calls;
 }
