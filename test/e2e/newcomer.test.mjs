@@ -32,7 +32,7 @@ describe('a newcomer', () => {
     home = makeHome();
     installExtension(home, VSIX);
     server = await startServer(home);
-    browser = await startBrowser();
+    browser = await startBrowser({ width: 1680, height: 1000 });
     user = userOf(browser.page);
     await browser.page.goto(workbenchUrl(server));
   });
@@ -91,12 +91,12 @@ describe('a newcomer', () => {
   });
 
   it('opens a rollout tree and reads why a branch was refused', async () => {
-    const { id, decision } = await until(() => refused(run), 'a tree with a refused branch');
+    const { id, decision, mark } = await until(() => refused(run), 'a tree with a refused branch');
     await user.command('Branchpoint: Open Rollout Tree');
     await user.pick(basename(run));
     await user.pick(id);
     const tree = await user.view('body[data-view="tree"] svg .bar');
-    await tree.locator('[role="treeitem"]:has(.question.refuse)').first().click();
+    await tree.locator(`[data-key="${mark}"]:has(.question.refuse)`).click();
     await user.sees(tree, '.card .outcome', 'Branch refused');
     await user.sees(
       tree,
@@ -160,14 +160,18 @@ function runWithWorker(folder) {
   return found && liveLock(found) ? found : undefined;
 }
 
-/** A tree of the run with a branch that the gate refused, and the first of those questions. */
+/** A tree of the run with a branch that the gate refused, if possible one where rewards differ too, and the first of those questions. */
 async function refused(folder) {
   const open = openRun(folder);
+  const found = [];
   for (const { id } of await open.trees()) {
-    const decision = (await open.tree(id)).decisions.find(({ outcome }) => outcome === 'refuse');
-    if (decision) return { id, decision };
+    const { decisions, paths } = await open.tree(id);
+    const index = decisions.findIndex(({ outcome }) => outcome === 'refuse');
+    const decision = decisions[index];
+    const rewards = new Set(paths.map(({ reward }) => reward?.total));
+    if (decision) found.push({ id, decision, mark: `s${decision.segment}d${index}`, tells: rewards.size });
   }
-  return undefined;
+  return found.sort((a, b) => b.tells - a.tells)[0];
 }
 
 const short = value => value.toFixed(2).replace(/^0\./, '.');

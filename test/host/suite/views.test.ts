@@ -90,8 +90,12 @@ describe('views', function () {
         (await page('count', { frame: frameOf('tree'), selector: 'svg .bar' })) === expected.segments.length,
       'a bar for every segment',
     );
-    await page('click', { frame: frameOf('tree'), selector: '[role="treeitem"]:has(.question.refuse)' });
-    const decision = expected.decisions.find(({ outcome }) => outcome === 'refuse')!;
+    const index = expected.decisions.findIndex(({ outcome }) => outcome === 'refuse');
+    const decision = expected.decisions[index]!;
+    await page('click', {
+      frame: frameOf('tree'),
+      selector: `[data-key="s${decision.segment}d${index}"]:has(.question.refuse)`,
+    });
     assert.equal(await inView('tree', '.card .outcome'), 'Branch refused');
     const two = (value: number): string => value.toFixed(2).replace(/^0/, '');
     assert.equal(
