@@ -1,10 +1,10 @@
 /** Rows of a Parquet or JSON Lines file, and values in them by dotted name. Knows nothing of what a task is. */
-import { createReadStream } from 'node:fs';
-import { extname } from 'node:path';
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
+import { Worker } from 'node:worker_threads';
 import { FailureError } from '../core/types.ts';
+import type { ParquetAnswer, ParquetQuestion } from './parquetThread.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -15,12 +15,16 @@ export interface PlacedRow {
 }
 
 /**
- * All rows of a file. Of a Parquet file only the columns that `wanted` names are read. Throws a FailureError that names file and
- * row where it cannot be read.
+ * All rows of a file. Of a Parquet file only the columns that `wanted` names are read, in at most `limitMs`. Throws a
+ * FailureError that names file and row where it cannot be read.
  */
-export async function readRows(path: string, wanted: readonly string[]): Promise<PlacedRow[]> {
+export async function readRows(
+  path: string,
+  wanted: readonly string[],
+  { limitMs }: { limitMs?: number } = {},
+): Promise<PlacedRow[]> {
   try {
-    return extname(path) === '.parquet' ? await readParquet(path, wanted) : await readLines(path);
+    return extname(path) === '.parquet' ? await readParquet(path, wanted, limitMs) : await readLines(path);
   } catch (error) {
     if (error instanceof FailureError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -31,19 +35,40 @@ export async function readRows(path: string, wanted: readonly string[]): Promise
   }
 }
 
-async function readParquet(path: string, wanted: readonly string[]): Promise<PlacedRow[]> {
-  const file = await asyncBufferFromFile(path);
-  const metadata = await parquetMetadataAsync(file);
-  const present = parquetSchema(metadata).children.map(({ element }) => element.name);
-  const columns = present.filter(column => wanted.includes(column));
-  // Without any column the library would make no rows at all, and their number would be lost.
-  const rows = await parquetReadObjects({
-    file,
-    metadata,
-    compressors,
-    columns: columns.length > 0 ? columns : present,
-  });
-  return rows.map((row, i) => ({ row, place: i + 1 }));
+/** In a bundle the thread's program lies beside this one. */
+function threadProgram(): string {
+  const bundled = join(import.meta.dirname, 'parquetThread.cjs');
+  return existsSync(bundled) ? bundled : join(import.meta.dirname, 'parquetThread.ts');
+}
+
+/** 64 MB of compressed text took 17 s on a slow core. */
+const LEAST_MS = 60_000;
+const MS_PER_MEGABYTE = 2_000;
+
+async function readParquet(
+  path: string,
+  wanted: readonly string[],
+  limitMs = LEAST_MS + MS_PER_MEGABYTE * (statSync(path).size / 1e6),
+): Promise<PlacedRow[]> {
+  const question: ParquetQuestion = { path, wanted };
+  const thread = new Worker(threadProgram(), { workerData: question });
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const answer = await new Promise<ParquetAnswer>((resolve, reject) => {
+      thread.once('message', resolve);
+      thread.once('error', reject);
+      thread.once('exit', () => reject(new Error('its decoder ended without an answer')));
+      timer = setTimeout(
+        () => reject(new Error(`it was not decoded in ${Math.round(limitMs / 1000)} s; it may be broken`)),
+        limitMs,
+      );
+    });
+    if ('reason' in answer) throw new Error(answer.reason);
+    return answer.rows.map((row, i) => ({ row, place: i + 1 }));
+  } finally {
+    clearTimeout(timer);
+    await thread.terminate();
+  }
 }
 
 async function readLines(path: string): Promise<PlacedRow[]> {
