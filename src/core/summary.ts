@@ -214,15 +214,12 @@ function lengthNumbers(trees: readonly Tree[]): StepSummary['responseTokens'] {
   };
 }
 
-/** Model turns of each trajectory; a turn that was drawn in pieces counts once. */
+/** Model turns of each trajectory. */
 function turnNumbers(trees: readonly Tree[]): { mean: number; max: number } {
   const turns = trees.flatMap(tree =>
-    tree.paths.map((_, path) => {
-      const written = segmentsOf(tree, path)
-        .map(index => tree.segments[index]!)
-        .filter(({ kind }) => kind === 'model');
-      return new Set(written.map(({ turn }) => turn)).size;
-    }),
+    tree.paths.map(
+      (_, path) => segmentsOf(tree, path).filter(i => tree.segments[i]!.kind === 'model').length,
+    ),
   );
   return { mean: meanOf(turns), max: Math.max(...turns) };
 }

@@ -25,7 +25,10 @@ export interface Task {
  */
 export type SegmentKind = 'prompt' | 'model' | 'tool' | 'forced';
 
-/** Why a model segment ended. `call`: a tool's closing tag; `answer`: end of sequence; `length`: out of response tokens. */
+/**
+ * Why a model segment ended. `call`: a tool's closing tag; `answer`: end of sequence; `length`: out of response tokens; `turn-length`:
+ * out of the turn's tokens; `call-limit`: a call beyond a limit; `empty-call`: a call without an argument. All but `call` end the trajectory.
+ */
 export type StopReason = 'call' | 'answer' | 'length' | 'turn-length' | 'call-limit' | 'empty-call';
 
 /** How a tool call ended. All but `ok` are still results that the policy reads. */

@@ -10,8 +10,8 @@ import type { RolloutTokenizer } from './rollout.ts';
 import type { ToolPool } from './tools/tool.ts';
 
 export interface Evaluations {
-  /** Begins, or queues, the evaluation of the weights after a step; idle engines with the same weights may help. */
-  start(step: number, helpers?: readonly Policy[]): void;
+  /** Begins, or queues, the evaluation of the weights after a step; engines with the same weights that are idle join in. */
+  start(step: number, idle?: readonly Policy[]): void;
   /** Resolves when none is left; rejects where a result could not be told. */
   settled(): Promise<void>;
 }
@@ -45,9 +45,9 @@ export const evaluationId = (step: number): string => `step-${step}`;
 export function makeEvaluations(settings: EvaluationSettings): Evaluations {
   let last: Promise<void> = Promise.resolve();
   return {
-    start(step, helpers = []) {
+    start(step, idle = []) {
       if (settings.known.has(step)) return;
-      last = last.then(() => attempt(settings, step, helpers));
+      last = last.then(() => attempt(settings, step, idle));
       // Who waits for `settled` hears of a failure; until then it must not count as unhandled.
       last.catch(() => undefined);
     },
@@ -59,15 +59,11 @@ export function makeEvaluations(settings: EvaluationSettings): Evaluations {
  * An evaluation that fails is told and costs the run nothing else; one that was called off says nothing; one that failed by what can
  * be mended fails whoever waits, so that it is done again afterwards.
  */
-async function attempt(
-  settings: EvaluationSettings,
-  step: number,
-  helpers: readonly Policy[],
-): Promise<void> {
+async function attempt(settings: EvaluationSettings, step: number, idle: readonly Policy[]): Promise<void> {
   const { signal, tell } = settings;
   if (signal.aborted) return;
   try {
-    const evaluated = await run(settings, step, helpers);
+    const evaluated = await run(settings, step, idle);
     settings.write(evaluated);
     tell({ type: 'evaluated', summary: evaluated.summary }, step);
   } catch (error) {
@@ -78,18 +74,14 @@ async function attempt(
   }
 }
 
-async function run(
-  settings: EvaluationSettings,
-  step: number,
-  helpers: readonly Policy[],
-): Promise<Evaluated> {
+async function run(settings: EvaluationSettings, step: number, idle: readonly Policy[]): Promise<Evaluated> {
   const { config, tokenizer, tasks, dataset, signal } = settings;
   const policy = await settings.openPolicy(step);
   try {
     const tools = await settings.openTools();
     try {
       const evaluation = evaluate({
-        policies: [policy, ...helpers],
+        policies: [policy, ...idle],
         tokenizer,
         tools,
         tasks,
