@@ -72,7 +72,7 @@ export async function measureTraining(
   const learn = () => trainer.accumulate({ trees, temperature: 1 }, LIKELIHOOD);
   await learn();
   trainer.step(STEP);
-  const spent = await best(learn, runs, 0);
+  const spent = await best(learn, runs);
   const peakBytes = process.resourceUsage().maxRSS * 1024;
   await trainer.release();
   const gemmGflops = Math.max(before, await gemmRate(shape, Math.min(2048, tokens), threads));

@@ -66,7 +66,9 @@ export async function runHead(
   const entropies = new Float32Array(at.asked.rows.length);
   const remembered: Record<string, Tensor>[] = [];
   for (const { asked, from } of chunks(model.shape, at.asked)) {
-    const result = await program.run(headFeeds(model, at.hidden, asked, at.temperature));
+    const feeds = headFeeds(model, at.hidden, asked, at.temperature);
+    const result = await program.run(feeds);
+    discard(feeds['hidden']!);
     logProbs.set(floats(result['logProbs']), from);
     entropies.set(floats(result['entropies']), from);
     if (remember) remembered.push(wayBack(result));
@@ -127,7 +129,7 @@ export async function runHeadBackward(
       const results = await program.run(only(program, all));
       takeSums(sums, results, names);
       addRows(dHidden, floats(results['dHidden']), chosen(asked, entries).rows, width);
-      Object.values(taken).forEach(discard);
+      for (const tensor of [...Object.values(taken), feeds['hidden']!, results['dHidden']!]) discard(tensor);
       count += entries.length;
     }
     if (remembered) Object.values(remembered).forEach(discard);

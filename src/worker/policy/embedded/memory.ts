@@ -6,10 +6,12 @@ import type { ModelShape } from './shape.ts';
 const FLOAT = 4;
 /** Rows of a pack: fewer make every gradient be added up more often, more take memory. */
 export const PACK_TOKENS = 2048;
-/** Node and ONNX Runtime before any model. */
-const PROGRAM_BYTES = 130e6;
+/** Node and ONNX Runtime before any model, and what the allocator cannot give to the next array. */
+const PROGRAM_BYTES = 180e6;
 /** Arrays of a row's width, its feed-forward width and its scores that one layer's way back holds at once. */
 const TRANSIENT = { hidden: 12, feedForward: 8, scores: 4 };
+/** So much more where it computes the layer's activations again. */
+const RECOMPUTED = 2;
 /** Arrays of the head's scores at once: scores, probabilities, and their copy as a result. */
 const TRANSIENT_LOGITS = 3;
 /** A sum of gradients, the new sum, and its copy as a result. */
@@ -60,13 +62,12 @@ export function estimate(
   const { hidden, feedForward, heads, vocabulary, layers } = shape;
   const kept = keepActivations ? Object.values(keptWidths(shape)).reduce((sum, width) => sum + width, 0) : 0;
   const stored = rows * layers * (hidden + kept);
-  const layer =
-    rows * (TRANSIENT.hidden * hidden + TRANSIENT.feedForward * feedForward) +
-    TRANSIENT.scores * heads * rows * keysPerRow;
+  const widths =
+    TRANSIENT.hidden * hidden + TRANSIENT.feedForward * feedForward + TRANSIENT.scores * heads * keysPerRow;
+  const layer = rows * widths * (keepActivations ? 1 : RECOMPUTED);
   const largest = Math.max(...[...modelTensors(shape).values()].map(sizeOf));
   const chunk = Math.min(rows, headChunkRows(shape));
-  const head =
-    vocabulary * ((keepActivations ? rows : chunk) + (TRANSIENT_LOGITS - 1) * chunk) +
-    TRANSIENT_GRADIENTS * largest;
+  const scores = Math.max(TRANSIENT_LOGITS * chunk, keepActivations ? rows + chunk : 0);
+  const head = vocabulary * scores + TRANSIENT_GRADIENTS * largest;
   return PROGRAM_BYTES + residentBytes(shape, true) + FLOAT * (stored + Math.max(layer, head));
 }

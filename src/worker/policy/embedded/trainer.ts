@@ -137,6 +137,7 @@ async function score(
     count(work, pack, asked);
     const { hidden } = await forward(model, pack, 'nothing');
     const found = await runHead(model, { hidden, asked, temperature }, false);
+    for (const tensor of [...Object.values(pack.feeds), hidden]) discard(tensor);
     scoresByTree(pack, asked, found).forEach((each, t) => (scores[pack.indices[t]!] = each));
   }
   return scores;
@@ -177,6 +178,7 @@ async function learn(
     sums,
   );
   if (entries > 0) await backward(model, pack, found, dHidden, sums);
+  for (const tensor of [...Object.values(pack.feeds), found.hidden, dHidden]) discard(tensor);
   work.backwardHeadRows += entries;
   work.backwardTokens += entries > 0 ? pack.rowStart[pack.trees.length]! : 0;
   return { sums: derivatives.map(each => each.sums), scores };
