@@ -207,12 +207,17 @@ describe('the doctor', () => {
 
     it('finds a number that breaks a claim, with its tree and path', async () => {
       const run = openRun(sound);
-      const [tree, columns] = [await run.tree('2.1'), await run.columns('2.1')];
-      tree.paths[3]!.reward!.total += 1;
+      const all = await Promise.all(
+        (await run.trees()).map(async ({ id }) => ({
+          tree: await run.tree(id),
+          columns: await run.columns(id),
+        })),
+      );
+      all[5]!.tree.paths[3]!.reward!.total += 1;
       const [result] = await spoilt(folder => {
-        // A tree that is written again counts in place of the first.
+        for (const name of ['trees.jsonl', 'trees.index', 'tokens.bin']) rmSync(join(folder, name));
         const files = openTrees(folder);
-        writeTree(files, tree, columns);
+        for (const { tree, columns } of all) writeTree(files, tree, columns);
         closeTrees(files);
       });
       assert.deepEqual([result!.id, result!.tree, result!.path], ['trees.rewards', '2.1', 3]);
