@@ -60,12 +60,14 @@ export async function compareCommand(call: Call, io: Io): Promise<ExitCode> {
     );
     for (const control of running) control.verbs.stop();
   });
-  const measured: MeasuredRun[] = [];
-  const waiting = [...plan.entries];
+  // In the order of the entries, whichever run ends first.
+  const measured = new Array<MeasuredRun | undefined>(plan.entries.length).fill(undefined);
+  const waiting = [...plan.entries.entries()];
   const takeTurns = async (): Promise<void> => {
-    for (let entry = waiting.shift(); entry && !isStopping; entry = waiting.shift()) {
+    for (let next = waiting.shift(); next && !isStopping; next = waiting.shift()) {
+      const [place, entry] = next;
       const folder = await trained(entry, plan.out, { running, screen: io.out });
-      if (folder !== undefined) measured.push(await measureRun(folder, entry.name));
+      if (folder !== undefined) measured[place] = await measureRun(folder, entry.name);
     }
   };
   try {
@@ -73,7 +75,8 @@ export async function compareCommand(call: Call, io: Io): Promise<ExitCode> {
   } finally {
     unlisten();
   }
-  return report(plan, measured, { call, io });
+  const finished = measured.filter(run => run !== undefined);
+  return report(plan, finished, { call, io });
 }
 
 function report(
