@@ -234,13 +234,16 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
 
 /** Goes on with a run that was begun before: its files must be what they were, and what its last worker could not tell is told. */
 async function takeUp(
-  { runFolder, manifest, tell }: Life,
+  { runFolder, manifest, config, tell }: Life,
   before: RunState,
   checkpoint: Checkpoint | undefined,
 ): Promise<void> {
   const done = checkpoint?.state.step ?? 0;
   removeInterrupted(runFolder);
   removeInterrupted(join(runFolder, FILES.evaluations));
+  // A worker may have died between a checkpoint and the removal of what it replaced; beside a broken one nothing is removed.
+  if (checkpoint?.skipped.length === 0)
+    pruneCheckpoints(runFolder, config.checkpoint.keep, step => keepsWeights(config, step));
   await refuseChanged(manifest);
   tell({ type: 'resumed', from: checkpoint?.name ?? 'the start' }, done);
   for (const message of checkpoint?.skipped ?? [])
