@@ -10,6 +10,8 @@ export interface RewardSettings {
   formatPenalty: number;
   /** Paper r_M. */
   multiToolBonus: number;
+  /** Tags of all tools that the policy may call, for telling unfinished calls under rule `paper`; search and python where absent. */
+  tools?: readonly string[];
   /** DAPO's soft penalty of long answers; none where absent. */
   overlong?: Overlong;
 }
@@ -42,7 +44,8 @@ export function lessLength(tree: Tree, path: number, reward: Reward, overlong: O
 }
 
 function judgeAnswer(tree: Tree, path: number, settings: RewardSettings): Reward {
-  const evidence = tree.rule === 'upstream' ? rawEvidence(tree, path) : ownEvidence(tree, path);
+  const evidence =
+    tree.rule === 'upstream' ? rawEvidence(tree, path) : ownEvidence(tree, path, settings.tools);
   const fault = evidence.fault ?? answerFault(evidence.text);
   const answer = fault === undefined ? lastBoxed(firstBlock(evidence.text, 'answer')!)?.trim() : undefined;
   if (answer === undefined)
@@ -63,7 +66,7 @@ function judgeAnswer(tree: Tree, path: number, settings: RewardSettings): Reward
   };
 }
 
-/** Tools that the format check and the bonus of rule `upstream` know. */
+/** Tools that the format check and the bonus of rule `upstream` know; the paper's own. */
 const UPSTREAM_TOOLS = ['search', 'python'] as const;
 
 /** What a path is judged by. */
@@ -76,11 +79,15 @@ interface Evidence {
 }
 
 /** Rule `paper`: the model's own text, so that a page with tags in it harms nobody, and calls that did run. */
-function ownEvidence(tree: Tree, path: number): Evidence {
+function ownEvidence(tree: Tree, path: number, tools?: readonly string[]): Evidence {
   const segments = segmentsOf(tree, path).map(index => tree.segments[index]!);
   const text = segments.flatMap(segment => (segment.kind === 'model' ? [segment.text] : [])).join('');
   const executed = segments.flatMap(({ call }) => (call && call.outcome !== 'refused' ? [call.tool] : []));
-  return { text, fault: thinkFault(text) ?? callFault(segments), usesTools: new Set(executed).size > 1 };
+  return {
+    text,
+    fault: thinkFault(text) ?? callFault(segments, tools),
+    usesTools: new Set(executed).size > 1,
+  };
 }
 
 /** Rule `upstream`: everything after the prompt as text. */
@@ -99,11 +106,14 @@ function thinkFault(text: string): string | undefined {
 }
 
 /** A call that got no result: the last thing written is a tag without its pair, or a call without argument or beyond the limit. */
-function callFault(segments: readonly Segment[]): string | undefined {
+function callFault(
+  segments: readonly Segment[],
+  tools: readonly string[] = UPSTREAM_TOOLS,
+): string | undefined {
   const last = segments.findLast(({ kind }) => kind === 'model');
   if (last?.stop === 'call-limit') return 'A tool was called beyond the limit.';
   if (last?.stop === 'empty-call') return 'A tool was called without an argument.';
-  const tool = last && UPSTREAM_TOOLS.find(tag => last.text.includes(openingTag(tag)));
+  const tool = last && tools.find(tag => last.text.includes(openingTag(tag)));
   const isAnswered = segments.at(-1)?.kind === 'tool';
   return tool && !isAnswered ? `The call of ${tool} was not finished.` : undefined;
 }

@@ -70,14 +70,17 @@ const TASKS_IN_FLIGHT = 64;
 
 export async function evaluate(evaluation: Evaluation): Promise<Evaluated> {
   const started = elapsed();
-  const { policies, tasks, progress, signal } = evaluation;
+  const { policies, tasks, progress } = evaluation;
+  // Where one task fails nobody reads the others' outcomes.
+  const failed = new AbortController();
+  const signal = AbortSignal.any([failed.signal, ...(evaluation.signal ? [evaluation.signal] : [])]);
   const outcomes = new Array<TaskOutcome>(tasks.length);
   const unjudged: Failure[] = [];
   let next = 0;
   let done = 0;
   const work = async (policy: Policy): Promise<void> => {
     for (let index = next++; index < tasks.length; index = next++) {
-      if (signal?.aborted)
+      if (signal.aborted)
         throw new FailureError({ where: 'policy', message: 'The evaluation was called off.' });
       const { outcome, failures } = await attempt(evaluation, policy, index);
       outcomes[index] = outcome;
@@ -85,7 +88,13 @@ export async function evaluate(evaluation: Evaluation): Promise<Evaluated> {
       progress?.(++done, tasks.length);
     }
   };
-  await Promise.all(policies.flatMap(policy => Array.from({ length: TASKS_IN_FLIGHT }, () => work(policy))));
+  try {
+    await Promise.all(
+      policies.flatMap(policy => Array.from({ length: TASKS_IN_FLIGHT }, () => work(policy))),
+    );
+  } finally {
+    failed.abort();
+  }
   const seconds = (elapsed() - started) / 1000;
   if (unjudged[0]) evaluation.warn?.(inSum(unjudged[0], unjudged.length));
   return { summary: summarize(evaluation, outcomes, seconds), outcomes };
@@ -131,7 +140,7 @@ async function plain(
     ? { samples: 1, temperature: 0 }
     : { samples, temperature: config.rollout.temperature };
   const { tree } = await growSamples(evaluation.tasks[index]!, context, size);
-  const failures = await judgeAll(tree, config.reward, evaluation.ownReward);
+  const failures = await judgeAll(tree, { ...config.reward, tools: tools.tags }, evaluation.ownReward);
   return { tree, failures };
 }
 

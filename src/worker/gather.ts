@@ -78,7 +78,7 @@ async function growAll(
   { tasks, first }: { tasks: readonly Task[]; first: number },
 ): Promise<{ grown: Grown[]; failures: Failure[] }> {
   const failures: Failure[] = [];
-  const rewards = rewardSettings(ground.config);
+  const rewards = { ...rewardSettings(ground.config), tools: ground.tools.tags };
   const attempt = async (task: Task, offset: number): Promise<Grown[]> => {
     const index = first + offset;
     try {

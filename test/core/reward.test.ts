@@ -79,6 +79,15 @@ describe('reward', () => {
         near(total('paper', row, { ...SETTINGS, accuracy: 'f1' }), row.score));
   }
 
+  it('tells an unfinished call of any tool that the policy has', () => {
+    const tree = treeOf('paper', [THINK, { model: '<units>3 ft' }, ANSWER], ['Paris']);
+    assert.equal(judge(tree, 0, SETTINGS).total, 1);
+    const told = judge(tree, 0, { ...SETTINGS, tools: ['search', 'units'] });
+    assert.deepEqual([told.total, told.reason], [-1, 'The call of units was not finished.']);
+    const other = treeOf('paper', [THINK, { model: '<python>3' }, ANSWER], ['Paris']);
+    assert.equal(judge(other, 0, { ...SETTINGS, tools: ['search', 'units'] }).total, 1);
+  });
+
   it('compares numbers as numbers where the reference is one', () => {
     const score = (answer: string, reference: string): number =>
       paper([THINK, { model: `<answer>\\boxed{ ${answer} }</answer>` }], 'answer', [reference]).total;

@@ -84,6 +84,23 @@ describe('evaluate', () => {
     assert.equal(keys.size, 5 * (3 + 1));
   });
 
+  it('begins no further task once one has failed', async () => {
+    const begun = new Set<string>();
+    const policy = sumsPolicy(5);
+    const { sample } = policy;
+    policy.sample = async request => {
+      const [task = ''] = /^evaluation\.sampled\.\d+/.exec(request.key) ?? [];
+      begun.add(task);
+      await new Promise(resolve => setImmediate(resolve));
+      if (task.endsWith('.0')) throw new Error('gone');
+      return sample(request);
+    };
+    const failing = evaluation({ policies: [policy], tasks: sums(150), samples: 1, greedy: false });
+    await assert.rejects(evaluate(failing), /gone/);
+    for (let turns = 0; turns < 200; turns++) await new Promise(resolve => setImmediate(resolve));
+    assert.equal(begun.size, 64);
+  });
+
   it('rejects where the engine fails, and where it is called off', async () => {
     const broken = scriptedPolicy(() => Promise.reject(new Error('gone')));
     await assert.rejects(evaluate(evaluation({ policies: [broken] })), /gone/);
