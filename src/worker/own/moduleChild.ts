@@ -25,15 +25,20 @@ async function load(path: string): Promise<Answering> {
 
 async function answer(answering: Answering, line: string): Promise<void> {
   const { id, ...input } = JSON.parse(line) as { id: number };
-  write(`${JSON.stringify({ ...(await outcomeOf(answering, input)), id })}\n`);
+  write(`${await outcomeOf(answering, input, id)}\n`);
 }
 
-async function outcomeOf(answering: Answering, input: object): Promise<object> {
+/** The answer's line; what JSON cannot write is an error of the module like any other. */
+async function outcomeOf(answering: Answering, input: object, id: number): Promise<string> {
   try {
     const output = await answering(input);
-    return typeof output === 'object' && output !== null ? output : { error: 'It returned no object.' };
+    const isObject = typeof output === 'object' && output !== null;
+    return JSON.stringify({ ...(isObject ? output : { error: 'It returned no object.' }), id });
   } catch (error) {
-    return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    return JSON.stringify({
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      id,
+    });
   }
 }
 

@@ -64,7 +64,7 @@ export class Program {
 
   /**
    * Sends an object and waits for its answer. Rejects with a LateError where it took too long, with a PassingError where the
-   * program ended or wrote something else than answers, and with an Error where it answered `{ error }`. A program that kept
+   * program ended or wrote something else than answers, and with an Error where it answered `{ error }` or the signal came. A program that kept
    * somebody waiting for too long is ended, and so is one whose caller gives up: a question cannot be taken back.
    */
   async ask(request: object, signal: AbortSignal): Promise<Answer> {
@@ -106,30 +106,34 @@ export class Program {
 
 const NEVER = new AbortController().signal;
 
-/** The answer, or a LateError after the time. */
+/** The answer, or a LateError after the time; what the signal calls off says so. */
 async function within(
   child: Child,
   answer: Promise<Answer>,
   ms: number,
   signal: AbortSignal,
 ): Promise<Answer> {
-  let stop = (): void => undefined;
-  const late = new Promise<never>((_, reject) => {
-    stop = () => {
-      const seconds = `${ms / 1000} seconds`;
-      reject(new LateError(`${child.label} did not answer within ${seconds}.${child.lastWords()}`));
-      child.end('it kept another caller waiting for too long');
+  let giveUp = (_error: Error, _reason: string): void => undefined;
+  const given = new Promise<never>((_, reject) => {
+    giveUp = (error, reason) => {
+      reject(error);
+      child.end(reason);
     };
   });
-  const timer = setTimeout(stop, ms);
+  const timer = setTimeout(() => {
+    const late = `${child.label} did not answer within ${ms / 1000} seconds.${child.lastWords()}`;
+    giveUp(new LateError(late), 'it kept another caller waiting for too long');
+  }, ms);
+  const stop = (): void =>
+    giveUp(new Error(`A call of ${child.label} was called off.`), 'another call was called off');
   signal.addEventListener('abort', stop);
   try {
-    return await Promise.race([answer, late]);
+    return await Promise.race([answer, given]);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
     // Whoever lost the race has been told.
-    late.catch(() => undefined);
+    given.catch(() => undefined);
     answer.catch(() => undefined);
   }
 }

@@ -78,6 +78,17 @@ describe('program of one’s own', () => {
     assert.deepEqual(await ask({ n: 2 }), { count: 2 });
   });
 
+  it('says that a call was called off, and not that it was late', async () => {
+    await answering('if (q.n !== 1) tell({ id: q.id, count })');
+    const ending = new AbortController();
+    const waiting = program!.ask({ n: 1 }, ending.signal);
+    const heard = assert.rejects(waiting, { name: 'Error', message: /was called off\.$/ });
+    await ask({ n: 2 });
+    ending.abort();
+    await heard;
+    assert.deepEqual(await ask({ n: 3 }), { count: 2 });
+  });
+
   it('passes on the error that it answers', async () => {
     await answering('tell({ id: q.id, error: "no such word" })');
     await assert.rejects(ask({}), { name: 'Error', message: 'no such word' });
@@ -137,6 +148,7 @@ describe('program of one’s own', () => {
             process.stdout.write('still');
             if (probe) return { up: true };
             if (n === 1) throw new Error('no luck');
+            if (n === 4) return { twice: 8n };
             return n === 2 ? 3 : { twice: 2 * n };
           };`,
         ),
@@ -144,6 +156,8 @@ describe('program of one’s own', () => {
       assert.deepEqual(await ask({ n: 21 }), { twice: 42 });
       await assert.rejects(ask({ n: 1 }), /^Error: Error: no luck\n.*good\.mjs:6/);
       await assert.rejects(ask({ n: 2 }), /It returned no object/);
+      await assert.rejects(ask({ n: 4 }), /BigInt/);
+      assert.deepEqual(await ask({ n: 5 }), { twice: 10 });
     });
 
     it('says at the start what is wrong', async () => {
