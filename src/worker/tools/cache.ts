@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { FailureError, type Failure } from '../../core/types.ts';
-import { timestamp } from '../../run/clock.ts';
+import { elapsed, timestamp } from '../../run/clock.ts';
 import { makeFolder } from '../../run/disk.ts';
 import type { ToolPool } from './tool.ts';
 
@@ -107,10 +107,9 @@ export function cachedPool(pool: ToolPool, cache: ResultCache, warn: (failure: F
     ...pool,
     async call(tag, argument) {
       if (!pool.tags.includes(tag)) return pool.call(tag, argument);
-      const startedAt = performance.now();
+      const startedAt = elapsed();
       const text = attempt(() => cache.find(tag, argument));
-      if (text !== undefined)
-        return { outcome: 'ok', text, latencyMs: performance.now() - startedAt, shared: true };
+      if (text !== undefined) return { outcome: 'ok', text, latencyMs: elapsed() - startedAt, shared: true };
       const result = await pool.call(tag, argument);
       if (result.outcome === 'ok' && !result.shared) attempt(() => cache.keep(tag, argument, result.text));
       return result;

@@ -2,6 +2,7 @@
  * All tools of a run behind one verb, with limits: every call gets an answer, whatever a tool does. Knows nothing of what
  * the tools are or of token streams.
  */
+import { elapsed } from '../../run/clock.ts';
 import { lateText, type PooledResult, type Tool, type ToolPool, type ToolResult } from './tool.ts';
 
 export interface PoolOptions {
@@ -46,9 +47,9 @@ export function openPool(tools: readonly Tool[], options: PoolOptions): ToolPool
     async call(tag, argument): Promise<PooledResult> {
       const tool = byTag.get(tag);
       if (!tool) return { ...refusal(tag, [...byTag.keys()]), latencyMs: 0, shared: false };
-      const startedAt = performance.now();
+      const startedAt = elapsed();
       const { result, shared } = answer(tool, argument);
-      return { ...(await result), latencyMs: performance.now() - startedAt, shared };
+      return { ...(await result), latencyMs: elapsed() - startedAt, shared };
     },
     async close() {
       closing.abort();
