@@ -1,6 +1,7 @@
 /**
  * What looks wrong in a run's numbers, as sentences with the step to look at. Hints, never verdicts: a rule speaks only of how the
- * last steps are now, and says nothing where the run is too young. Knows nothing of views or clocks.
+ * last steps are now. Those that compare with how a run began say nothing of a young one; a tool that fails and answers that are cut
+ * are told from the first step on. Knows nothing of views or clocks.
  */
 import type { StepSummary } from './events.ts';
 import type { FinishedStep, RunState } from './fold.ts';

@@ -22,10 +22,6 @@ export interface CheckResult {
   token?: number;
 }
 
-export interface Checkup {
-  checks: CheckResult[];
-}
-
 type Extras = Omit<CheckResult, 'id' | 'status' | 'message'>;
 
 export const ok = (id: string, message: string, extras: Extras = {}): CheckResult => ({

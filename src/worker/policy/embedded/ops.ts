@@ -37,8 +37,6 @@ export const sigmoid = unary('Sigmoid');
 /** Over the last axis. */
 export const softmax = (g: Graph, a: Value): Value =>
   g.node('Softmax', [a], a.dims, { attributes: { axis: -1 } });
-export const logSoftmax = (g: Graph, a: Value): Value =>
-  g.node('LogSoftmax', [a], a.dims, { attributes: { axis: -1 } });
 export const maximum = elementwise('Max');
 
 export const scale = (g: Graph, a: Value, factor: number): Value =>
