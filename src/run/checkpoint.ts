@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join, relative } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { FailureError } from '../core/types.ts';
 import { makeFolder, remove, rename, statOf, syncFolder, writeAtomically } from './disk.ts';
 import { CHECKPOINT_FILES, FILES, checkpointName } from './layout.ts';
 import type { Shape } from './shape.ts';
-import { count, record, table, text } from './shape.ts';
+import { count, optional, record, table, text } from './shape.ts';
 
 /** What resuming needs beside weights and optimiser state. */
 export interface TrainerState {
@@ -40,6 +41,8 @@ interface Sidecar {
   format: { major: number; minor: number };
   state: TrainerState;
   files: Record<string, FileFacts>;
+  /** CRC-32 of state and files; absent in checkpoints written by others. */
+  crc?: number;
 }
 
 const MAJOR = 1;
@@ -47,7 +50,9 @@ const sidecarShape: Shape<Sidecar> = record<Sidecar>({
   format: record<Sidecar['format']>({ major: count, minor: count }),
   state: record<TrainerState>({ step: count, seed: count, datasetPosition: count, journalSeq: count }),
   files: table(record<FileFacts>({ bytes: count, sha256: text })),
+  crc: optional(count),
 });
+const sumOf = (state: TrainerState, files: Sidecar['files']): number => crc32(JSON.stringify([state, files]));
 
 /**
  * Lets `write` fill a new folder, then makes it the checkpoint of the step, replacing one of the same step. A reader sees
@@ -67,7 +72,7 @@ export async function saveCheckpoint(
   try {
     await write(beside);
     const files = await hashFolder(beside);
-    const sidecar: Sidecar = { format: { major: MAJOR, minor: 0 }, state, files };
+    const sidecar: Sidecar = { format: { major: MAJOR, minor: 0 }, state, files, crc: sumOf(state, files) };
     writeAtomically(join(beside, CHECKPOINT_FILES.state), `${JSON.stringify(sidecar, null, 2)}\n`);
     await syncFolder(beside);
     replace(beside, folder);
@@ -166,6 +171,8 @@ export async function verifyCheckpoint(folder: string, mayLack: readonly string[
   }
   const sidecar = sidecarShape(json, CHECKPOINT_FILES.state);
   if (sidecar.format.major > MAJOR) throw broken('it was written by a newer version of Branchpoint.');
+  if (sidecar.crc !== undefined && sidecar.crc !== sumOf(sidecar.state, sidecar.files))
+    throw broken(`${CHECKPOINT_FILES.state} is not what was written (checksum).`);
   for (const [name, facts] of Object.entries(sidecar.files)) {
     const stat = statOf(join(folder, name));
     if (!stat && mayLack.includes(name)) continue;

@@ -8,7 +8,7 @@ import { append, close, openAppend, sync } from './disk.ts';
 import { eventOf } from './eventShape.ts';
 import { FILES } from './layout.ts';
 import { lastWholeLine } from './lines.ts';
-import { parseLine } from './shape.ts';
+import { parseLine, sealed } from './shape.ts';
 
 /** A told fact is on its way to the disk for at most as long. */
 const FLUSH_MS = 50;
@@ -66,7 +66,7 @@ export class Journal {
     const { event } = eventOf(JSON.parse(line), `The fact ${fact.type}`);
     if (!event) throw new FailureError({ where: 'bug', message: `There is no event of type ${fact.type}.` });
     this.#nextSeq++;
-    this.#waiting.push(line);
+    this.#waiting.push(sealed(line));
     this.#timer ??= setTimeout(() => this.attempt(), FLUSH_MS);
     return event;
   }

@@ -6,7 +6,7 @@ import { FILES } from './layout.ts';
 import type { Line } from './lines.ts';
 import { endOf, wholeLines } from './lines.ts';
 import type { Shape } from './shape.ts';
-import { count, number, optional, parseLine, record, text } from './shape.ts';
+import { count, number, optional, parseLine, record, text, unsealed } from './shape.ts';
 import { treeLine } from './treeShape.ts';
 
 /** One tree of the list. */
@@ -103,7 +103,9 @@ async function readIndex(runFolder: string, size: number): Promise<TreeEntry[]> 
 /** An entry that cannot be read is no error: the index is a cache, and what it lacks is scanned. */
 function believed(line: Line): TreeEntry | undefined {
   try {
-    return entryShape(JSON.parse(line.text), 'entry');
+    const json = unsealed(line.text);
+    // One without a checksum may say anything.
+    return json === undefined || json === line.text ? undefined : entryShape(JSON.parse(json), 'entry');
   } catch {
     return undefined;
   }

@@ -6,10 +6,11 @@ import { FailureError } from '../core/types.ts';
 import { statOf } from './disk.ts';
 import { eventOf } from './eventShape.ts';
 import { FILES } from './layout.ts';
-import { tailLines } from './lines.ts';
+import { tailLines, type Line } from './lines.ts';
 import { liveLock } from './lock.ts';
 import type { Manifest } from './manifest.ts';
 import { readManifest } from './manifest.ts';
+import { parseLine } from './shape.ts';
 
 /** `live`: its worker runs; `interrupted`: it ended without saying so; the others as it said; `unreadable`: see `problem`. */
 export type RunStatus = 'live' | 'finished' | 'stopped' | 'failed' | 'interrupted' | 'unreadable';
@@ -88,21 +89,13 @@ const last = <T extends Event['type']>(events: readonly Event[], type: T): Event
 function lastEvents(path: string): Event[] {
   const size = statOf(path)?.size ?? 0;
   for (let tail = TAIL; ; tail *= 16) {
-    const events = tailLines(path, tail).flatMap(line =>
-      parsed(line.text, `${path}, byte ${line.offset}: event`),
-    );
+    const events = tailLines(path, tail).flatMap(line => parsed(line, path));
     if (tail >= size || tail >= LONGEST_TAIL || events.some(({ type }) => type === 'step-finished'))
       return events;
   }
 }
 
-function parsed(text: string, place: string): Event[] {
-  try {
-    const { event } = eventOf(JSON.parse(text), place);
-    return event ? [event] : [];
-  } catch (error) {
-    if (error instanceof SyntaxError)
-      throw new FailureError({ where: 'store', message: `${place} is not JSON (${error.message}).` });
-    throw error;
-  }
+function parsed(line: Line, path: string): Event[] {
+  const { event } = eventOf(parseLine(line, path), `${path}, byte ${line.offset}: event`);
+  return event ? [event] : [];
 }

@@ -1,4 +1,5 @@
 /** Checks at the rim: turns an unknown value into a core type or says where it is wrong. Knows nothing of files. */
+import { crc32 } from 'node:zlib';
 import { FailureError } from '../core/types.ts';
 
 /** Returns the value as T, or throws a FailureError that names the place. Fields that it does not know are let through. */
@@ -84,10 +85,30 @@ export const record =
     return found as T;
   };
 
+const SEAL = /,"crc":(\d+)\}$/;
+
+/** The JSON text of an object with a CRC-32 of itself as its last field, so that a reader sees whether it was changed. */
+export const sealed = (json: string): string => `${json.slice(0, -1)},"crc":${crc32(json)}}`;
+
+/** The JSON text as it was before it was sealed; undefined where its checksum is wrong, itself where it has none. */
+export function unsealed(text: string): string | undefined {
+  const seal = SEAL.exec(text);
+  if (!seal) return text;
+  const json = `${text.slice(0, seal.index)}}`;
+  return crc32(json) === Number(seal[1]) ? json : undefined;
+}
+
 /** Parses one JSON line; the error names file and byte. */
 export function parseLine(line: { text: string; offset: number }, file: string): unknown {
+  const json = unsealed(line.text);
+  if (json === undefined)
+    throw new FailureError({
+      where: 'store',
+      message: `${file}, byte ${line.offset}: the line is not what was written (checksum).`,
+      fix: 'Restore the file from a copy.',
+    });
   try {
-    return JSON.parse(line.text);
+    return JSON.parse(json);
   } catch (error) {
     const message = `${file}, byte ${line.offset}: the line is not JSON (${(error as Error).message}).`;
     throw new FailureError({

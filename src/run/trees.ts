@@ -9,6 +9,7 @@ import { FILES, TOKEN_BYTES } from './layout.ts';
 import { lastWholeLine, readSpan } from './lines.ts';
 import { entryOf, treeOfLine } from './offsets.ts';
 import type { TokenSpan, TreeLine } from './treeShape.ts';
+import { sealed } from './shape.ts';
 import { treeLine } from './treeShape.ts';
 
 export type { TokenSpan, TreeLine } from './treeShape.ts';
@@ -64,7 +65,7 @@ export function writeTree(
   try {
     append(files.tokens, bytes);
     append(files.trees, line);
-    append(files.index, Buffer.from(`${JSON.stringify(entryOf(tree, span.offset, span.length))}\n`));
+    append(files.index, Buffer.from(`${sealed(JSON.stringify(entryOf(tree, span.offset, span.length)))}\n`));
   } catch (error) {
     if (error instanceof FailureError) throw error;
     throw new FailureError({
@@ -165,7 +166,7 @@ function encodeTree(tree: TreeLine): Uint8Array {
     throw new FailureError({ where: 'bug', message });
   }
   treeLine(JSON.parse(text), `Tree ${tree.id}`);
-  return Buffer.from(`${text}\n`);
+  return Buffer.from(`${sealed(text)}\n`);
 }
 
 /** Length of the index up to its last whole entry that lies inside the first `treesLength` bytes of trees. */

@@ -7,7 +7,7 @@ import { fold, type RunState } from '../core/fold.ts';
 import { streamKey } from '../core/random.ts';
 import { FILES } from '../run/layout.ts';
 import { openRun } from '../run/reader.ts';
-import { list, number, record, yes, type Shape } from '../run/shape.ts';
+import { list, number, parseLine, record, yes, type Shape } from '../run/shape.ts';
 
 /** How right the policy was after so many tool calls of training. */
 export interface CurvePoint {
@@ -111,7 +111,7 @@ function readOutcomes(folder: string, id: string): Trajectory[][] | undefined {
   const path = join(folder, FILES.evaluations, `${id}.json`);
   if (!fs.existsSync(path)) return undefined;
   const shape: Shape<{ outcomes: { trajectories: Trajectory[] }[] }> = outcomes;
-  return shape(JSON.parse(fs.readFileSync(path, 'utf8')), path).outcomes.map(
+  return shape(parseLine({ text: fs.readFileSync(path, 'utf8'), offset: 0 }, path), path).outcomes.map(
     ({ trajectories }) => trajectories,
   );
 }

@@ -40,10 +40,11 @@ export async function openTokenizer(folder: string): Promise<Tokenizer> {
   if (!definition)
     refuse(`there is no tokenizer.json in ${folder}.`, 'Point to a folder in Hugging Face layout.');
   const config = (await readJson(folder, 'tokenizer_config.json')) ?? {};
-  const inner = new HuggingFaceTokenizer(definition, config);
-  const encode = (text: string): number[] => inner.encode(text, { add_special_tokens: false }).ids;
-  const parts = partsWithoutControls(definition);
-  const vocabulary = vocabularyOf(definition, inner);
+  const inner = understood(`${folder}: tokenizer.json`, () => new HuggingFaceTokenizer(definition, config));
+  const encode = (text: string): number[] =>
+    understood(`${folder}: tokenizer.json`, () => inner.encode(text, { add_special_tokens: false }).ids);
+  const parts = understood(`${folder}: tokenizer.json`, () => partsWithoutControls(definition));
+  const vocabulary = understood(`${folder}: tokenizer.json`, () => vocabularyOf(definition, inner));
   const pieces = makePieces(vocabulary);
   const template = await openTemplate(folder, config);
   return {
@@ -77,6 +78,19 @@ function partsWithoutControls(definition: Json): (text: string) => string[] {
     }
     return [...parts, rest];
   };
+}
+
+/** What a library makes of a file; what it throws is told with the file's name. */
+function understood<T>(place: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof FailureError) throw error;
+    return refuse(
+      `${place} is not understood (${error instanceof Error ? error.message : String(error)}).`,
+      'Copy or download the file again.',
+    );
+  }
 }
 
 async function readJson(folder: string, name: string): Promise<Json | undefined> {
@@ -133,7 +147,8 @@ const tokenText = (value: unknown): string | undefined => {
 async function openTemplate(folder: string, config: Json): Promise<(messages: readonly Message[]) => string> {
   const file = join(folder, 'chat_template.jinja');
   const source = existsSync(file) ? await readFile(file, 'utf8') : templateText(config['chat_template']);
-  const template = source === undefined ? undefined : new Template(source);
+  const place = `${folder}: the chat template`;
+  const template = source === undefined ? undefined : understood(place, () => new Template(source));
   const tokens = Object.fromEntries(NAMED_TOKENS.map(name => [name, tokenText(config[name]) ?? '']));
   return messages => {
     if (!template)
@@ -142,7 +157,9 @@ async function openTemplate(folder: string, config: Json): Promise<(messages: re
         'Add "chat_template" to tokenizer_config.json, or a chat_template.jinja.',
       );
     // Templates that print a date ask for it by this name; a fixed one keeps prompts the same from day to day.
-    return template.render({ ...tokens, messages, add_generation_prompt: true, date_string: '26 Jul 2024' });
+    return understood(place, () =>
+      template.render({ ...tokens, messages, add_generation_prompt: true, date_string: '26 Jul 2024' }),
+    );
   };
 }
 

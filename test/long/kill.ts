@@ -1,6 +1,6 @@
 /**
  * Kills tiny runs at random moments and compares what they come to with a run that nobody killed:
- * `node test/long/kill.ts [--moments 200] [--seed N] [--jobs 1] [--json]`. Ends with one line, and 1 where any differs.
+ * `node test/long/kill.ts [--moments 200] [--seed N] [--first 0] [--jobs 1] [--json]`. Ends with one line, and 1 where any differs.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -109,10 +109,12 @@ async function broken(folder: string, moments: readonly Moment[]): Promise<Momen
 export async function killTest(options: {
   moments: number;
   seed: number;
+  /** Number of the first run, so that one that failed can be repeated. */
+  first?: number;
   jobs?: number;
   progress?: (line: string) => void;
 }): Promise<KillReport> {
-  const { moments, seed, jobs = 1, progress } = options;
+  const { moments, seed, first = 0, jobs = 1, progress } = options;
   const parent = mkdtempSync(join(tmpdir(), 'kill-'));
   const report: KillReport = { seed, moments, kills: 0, byMoment: {}, failures: [] };
   try {
@@ -123,7 +125,7 @@ export async function killTest(options: {
     assert.ok(code === 0 && counts, 'the unbroken run did not reach its end');
     assert.ok((counts.tool ?? 0) > 5, `the policy calls tools ${counts.tool ?? 0} times`);
     const wanted = await deedsOf(unbroken);
-    let next = 0;
+    let next = first;
     const attempt = async (n: number): Promise<void> => {
       const key = streamKey('kill', seed, n);
       const planned = Array.from({ length: uniform(key, 1000) < 0.3 ? 2 : 1 }, (_, i) =>
@@ -137,13 +139,15 @@ export async function killTest(options: {
         }
         assert.deepEqual(await deedsOf(folder), wanted);
       } catch (error) {
-        report.failures.push({ moments: planned, message: (error as Error).message });
+        const { message } = error as Error;
+        report.failures.push({ moments: planned, message });
+        progress?.(`run ${n}: ${JSON.stringify(planned)} ${message}`);
       }
       rmSync(folder, { recursive: true });
-      progress?.(`${n + 1}/${moments}: ${report.kills} kills, ${report.failures.length} failures`);
+      progress?.(`${n + 1 - first}/${moments}: ${report.kills} kills, ${report.failures.length} failures`);
     };
     const takeTurns = async (): Promise<void> => {
-      while (next < moments) await attempt(next++);
+      while (next < first + moments) await attempt(next++);
     };
     await Promise.all(Array.from({ length: jobs }, takeTurns));
   } finally {
@@ -157,6 +161,7 @@ if (process.argv[1] === import.meta.filename) {
     options: {
       moments: { type: 'string', default: '200' },
       seed: { type: 'string', default: String(Date.now() % 1e6) },
+      first: { type: 'string', default: '0' },
       jobs: { type: 'string', default: '1' },
       json: { type: 'boolean' },
     },
@@ -164,6 +169,7 @@ if (process.argv[1] === import.meta.filename) {
   const report = await killTest({
     moments: Number(values.moments),
     seed: Number(values.seed),
+    first: Number(values.first),
     jobs: Number(values.jobs),
     progress: line => void (values.json || console.log(line)),
   });
