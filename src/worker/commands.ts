@@ -11,6 +11,9 @@ import { showCommand } from './showCommand.ts';
 
 const JSON_OPTION = { sentence: 'Print the result as one line of JSON, last.' };
 const DETACH = { sentence: 'Work in a process of its own that outlives this one; print the run folder.' };
+const WAIT = {
+  sentence: 'Wait for somebody to mend a full disk or a dead tool, also where the output is no terminal.',
+};
 
 export const COMMANDS: Commands = {
   train: {
@@ -22,6 +25,7 @@ export const COMMANDS: Commands = {
       steps: { value: 'N', sentence: 'Do N steps.' },
       name: { value: 'NAME', sentence: 'Call the run folder NAME-<n>.' },
       detach: DETACH,
+      wait: WAIT,
       json: JSON_OPTION,
     },
     run: trainCommand,
@@ -29,7 +33,7 @@ export const COMMANDS: Commands = {
   resume: {
     args: ['RUN'],
     sentence: 'Go on with a run: lift its pause, or start from its last checkpoint.',
-    options: { detach: DETACH, json: JSON_OPTION },
+    options: { detach: DETACH, wait: WAIT, json: JSON_OPTION },
     run: resumeCommand,
   },
   pause: {

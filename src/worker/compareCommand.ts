@@ -113,7 +113,7 @@ async function trained(
   let own: Control | undefined;
   const watch = (control: Control): Watcher => {
     running.add((own = control));
-    return { tell: event => tell(event, control, say) };
+    return { tell: event => tell(event, control, say), isAlone: screen.isTTY !== true };
   };
   try {
     return (await work(folder, realEquipment(logTo(folder)), watch)) === 'finished' ? folder : undefined;

@@ -11,6 +11,7 @@ import { Journal } from '../run/journal.ts';
 import { FILES } from '../run/layout.ts';
 import { acquireLock, liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
+import { closingAfter } from './closing.ts';
 import { hasSwitch, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
 import { engineSettings, realEquipment, type Equipment, type RunTokenizer } from './equipment.ts';
 import { evaluate, type Evaluated } from './evaluate.ts';
@@ -49,10 +50,9 @@ export async function evaluateCommand(call: Call, io: Io): Promise<ExitCode> {
   return 0;
 }
 
-async function measure(target: Target, equipment: Equipment): Promise<Evaluated> {
-  const { config, folder, step, run } = target;
-  const closers: (() => Promise<void>)[] = [];
-  try {
+const measure = (target: Target, equipment: Equipment): Promise<Evaluated> =>
+  closingAfter(async closers => {
+    const { config, folder, step, run } = target;
     const tokenizer = await equipment.openTokenizer(folder);
     const { tasks, name } = await openTasks(config.data.heldOut, config, { equipment, tokenizer });
     const tools = await equipment.openTools(config);
@@ -82,10 +82,7 @@ async function measure(target: Target, equipment: Equipment): Promise<Evaluated>
       ...(ownReward && { ownReward }),
       warn: ({ message }) => process.emitWarning(message),
     });
-  } finally {
-    for (const close of closers.toReversed()) await close();
-  }
-}
+  });
 
 /** Weights below this are cheap to hold twice, and several engines of one thread each do more than one with several. */
 const SMALL_BYTES = 64 * 1024 * 1024;

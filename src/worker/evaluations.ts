@@ -1,7 +1,7 @@
 /** Evaluations beside the training: in an engine of their own, one after the other, never waited for before the end. */
 import type { Config } from '../core/config.ts';
 import type { Fact } from '../core/events.ts';
-import type { Task } from '../core/types.ts';
+import { FailureError, type Task } from '../core/types.ts';
 import { evaluate, type Evaluated } from './evaluate.ts';
 import type { OwnReward } from './own/reward.ts';
 import { canBeMended, failureOf } from './mending.ts';
@@ -76,7 +76,7 @@ async function attempt(settings: EvaluationSettings, step: number, idle: readonl
 
 async function run(settings: EvaluationSettings, step: number, idle: readonly Policy[]): Promise<Evaluated> {
   const { config, tokenizer, tasks, dataset, signal } = settings;
-  const policy = await settings.openPolicy(step);
+  const policy = await openedPolicy(settings, step);
   try {
     const tools = await settings.openTools();
     try {
@@ -102,6 +102,20 @@ async function run(settings: EvaluationSettings, step: number, idle: readonly Po
     }
   } finally {
     await policy.close();
+  }
+}
+
+/** Weights that cannot be opened are a checkpoint that is broken: no waiting mends it, and only this evaluation needs it. */
+async function openedPolicy({ openPolicy }: EvaluationSettings, step: number): Promise<Policy> {
+  try {
+    return await openPolicy(step);
+  } catch (error) {
+    const { message, ...failure } = failureOf(error, 'policy');
+    throw new FailureError({
+      ...failure,
+      where: 'policy',
+      message: `The weights after step ${step} are not evaluated: ${message}`,
+    });
   }
 }
 

@@ -52,8 +52,11 @@ export function openKeeper(runFolder: string, config: Config, done: number): Kee
     },
     sync: () => syncTrees(trees),
     close() {
-      scalars?.close();
-      closeTrees(trees);
+      try {
+        scalars?.close();
+      } finally {
+        closeTrees(trees);
+      }
     },
   };
 }

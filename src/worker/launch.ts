@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { validate, type Config } from '../core/config.ts';
 import { fold, type RunState } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
+import { timestamp } from '../run/clock.ts';
 import { loadConfig } from '../run/configFile.ts';
 import { createRun } from '../run/create.ts';
 import { append, openAppend } from '../run/disk.ts';
@@ -23,7 +24,7 @@ import {
 import { realEquipment } from './equipment.ts';
 import { evaluationId } from './evaluations.ts';
 import { makeProgress, type Progress } from './progress.ts';
-import { work } from './session.ts';
+import { work, type Watcher } from './session.ts';
 import { stopOnSignals } from './signals.ts';
 import type { Control } from './status.ts';
 
@@ -107,13 +108,15 @@ async function attend(folder: string, call: Call, io: Io): Promise<ExitCode> {
   const log = logTo(folder);
   let progress: Progress | undefined;
   let unlisten = (): void => undefined;
-  const watch = (control: Control): Progress => {
+  // A job of a build server, say, must end where nobody can come and mend something.
+  const isAlone = io.out.isTTY !== true && !hasSwitch(call, 'wait');
+  const watch = (control: Control): Watcher => {
     progress = makeProgress(io.out, () => control.status);
     unlisten = stopOnSignals(() => {
       progress?.say('Stopping: the step is finished and saved first. Press Ctrl-C again to end at once.');
       control.verbs.stop();
     });
-    return progress;
+    return { ...progress, isAlone };
   };
   try {
     const outcome = await work(folder, realEquipment(log), watch);
@@ -173,28 +176,33 @@ const programPath = (): string => {
 /** A worker of its own that outlives this process; returns once it owns the run. */
 async function detach(folder: string, io: Io): Promise<ExitCode> {
   const log = openAppend(join(folder, FILES.log));
-  const child = spawn(process.execPath, [programPath(), 'resume', folder], {
+  const begun = timestamp();
+  const child = spawn(process.execPath, [programPath(), 'resume', folder, '--wait'], {
     detached: true,
     windowsHide: true,
     stdio: ['ignore', log.handle, log.handle],
     // Lets the editor's own program run as plain Node.
     env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
   });
-  const ended = new Promise<boolean>(resolve => {
-    child.once('exit', () => resolve(true));
-    child.once('error', () => resolve(true));
+  const ended = new Promise<{ code: number | null } | undefined>(resolve => {
+    child.once('exit', code => resolve({ code }));
+    child.once('error', () => resolve({ code: null }));
   });
   const owns = (): boolean => liveLock(folder)?.pid === child.pid;
   while (!owns()) {
-    const isOver = await Promise.race([
+    const end = await Promise.race([
       ended,
-      new Promise<boolean>(done => setTimeout(() => done(false), POLL_MS)),
+      new Promise<undefined>(done => setTimeout(() => done(undefined), POLL_MS)),
     ]);
-    if (!isOver) continue;
-    const [last = 'It wrote nothing.'] = fs.readFileSync(log.path, 'utf8').trim().split('\n').slice(-1);
+    if (!end) continue;
+    // It may have owned the run and left it between two looks.
+    if (end.code === 0) break;
+    const { last, failure } = fold(await openRun(folder).events());
+    if (failure && last && last.at >= begun) throw new FailureError(failure);
+    const [said = 'It wrote nothing.'] = fs.readFileSync(log.path, 'utf8').trim().split('\n').slice(-1);
     throw new FailureError({
       where: 'bug',
-      message: `The worker ended before it began: ${last}`,
+      message: `The worker ended before it began: ${said}`,
       fix: `Read ${log.path}.`,
     });
   }

@@ -21,6 +21,7 @@ import { acquireLock } from '../run/lock.ts';
 import { socketPort } from '../run/ports.ts';
 import type { Manifest } from '../run/manifest.ts';
 import { openRun } from '../run/reader.ts';
+import { closeAll } from './closing.ts';
 import type { Dataset } from './dataset.ts';
 import {
   engineSettings,
@@ -43,6 +44,8 @@ import { train, type Training } from './train.ts';
 /** Who looks on. */
 export interface Watcher {
   tell(event: Event): void;
+  /** True where nobody would see a pause: a run that meets what can be mended then ends as failed, to be resumed, and does not wait. */
+  isAlone?: boolean;
 }
 export type Outcome = 'finished' | 'stopped' | 'failed';
 
@@ -58,6 +61,8 @@ interface Life {
   announce(event: Event): void;
   /** Appends a fact to the journal and announces it. */
   tell(fact: Fact, step: number): void;
+  /** Whether somebody may mend what stands in the way. */
+  canWait: boolean;
   /** Called in reverse order at the end, whatever happened. */
   closers: (() => unknown)[];
 }
@@ -94,8 +99,9 @@ export async function work(
       if (Math.abs(jump) > NOTED_JUMP_MS) announce(journal.tell(clockJumped(jump), step));
       announce(journal.tell(fact, step));
     };
-    const life = { runFolder, manifest, config, equipment, control, journal, announce, tell, closers: [] };
-    return await live(life);
+    const canWait = watcher.isAlone !== true;
+    const given = { runFolder, manifest, config, equipment, control, journal };
+    return await live({ ...given, announce, tell, canWait, closers: [] });
   } finally {
     control.settle('ended');
     await closeAll(closers);
@@ -159,7 +165,7 @@ async function live(life: Life): Promise<Outcome> {
       const unclosed: Fact = { type: 'warned', failure: failureOf(error) };
       if (!canBeMended(failure)) life.announce(life.journal.note(unclosed, control.status.step));
     });
-    const waits = canBeMended(failure) && control.wasRunning && control.asked !== 'stop';
+    const waits = life.canWait && canBeMended(failure) && control.wasRunning && control.asked !== 'stop';
     if (waits && (await waitForMending(failure, life)) === 'go') continue;
     const outcome = waits ? 'stopped' : 'failed';
     const end: Fact = { type: 'run-ended', outcome, ...(!waits && { failure }) };
@@ -222,13 +228,14 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   for (const step of dueEvaluations(config, done)) evaluations.start(step);
   control.settle('running');
   const parts = { config, dataset, tokenizer, tools, evaluations, control, tell: telling, policy };
-  const save = saver(heard, { policy, tokenizer, keeper });
+  const save = saver(heard, { policy, tokenizer, keeper, checkpoint });
   try {
     return await train({ ...parts, ...(reference && { reference }), ...judging, ...keeper, save }, done);
-  } finally {
-    // After a failure nobody waits for evaluations any more, and none may be told after the end.
+  } catch (error) {
+    // After a failure nobody waits for evaluations any more, and none may be told after the end; theirs is not what ended the run.
     ending.abort();
-    await evaluations.settled();
+    await Promise.allSettled([evaluations.settled()]);
+    throw error;
   }
 }
 
@@ -285,9 +292,14 @@ function runStarted(
 /** Saves what a step left, once, and drops the optimiser state of old checkpoints. */
 function saver(
   { runFolder, config, control, journal, tell }: Life,
-  { policy, tokenizer, keeper }: { policy: Policy; tokenizer: RunTokenizer; keeper: Keeper },
+  {
+    policy,
+    tokenizer,
+    keeper,
+    checkpoint,
+  }: { policy: Policy; tokenizer: RunTokenizer; keeper: Keeper; checkpoint: Checkpoint | undefined },
 ): Training['save'] {
-  let last: { step: number; name: string } | undefined;
+  let last = checkpoint && { step: checkpoint.state.step, name: checkpoint.name };
   return async step => {
     if (last?.step === step) return last.name;
     const started = elapsed();
@@ -361,17 +373,4 @@ function dueEvaluations({ evaluation: { before, every }, steps }: Config, done: 
   const due = before ? [0] : [];
   for (let step = every; every > 0 && step <= done && step < steps; step += every) due.push(step);
   return due;
-}
-
-/** Calls all of them, the last first; then throws the first failure, if any. */
-async function closeAll(closers: readonly (() => unknown)[]): Promise<void> {
-  const failures: unknown[] = [];
-  for (const close of closers.toReversed()) {
-    try {
-      await close();
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
 }

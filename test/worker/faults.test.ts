@@ -154,6 +154,22 @@ describe('a run in trouble', () => {
     await assertSame(folder);
   });
 
+  it('does not wait where nobody is there to mend it, and can be resumed', async () => {
+    const folder = await make();
+    let isBroken = false;
+    restore = interceptWrites((operation, path) => {
+      if (isBroken && operation === 'append' && path.endsWith('trees.jsonl')) throw diskError('ENOSPC');
+    });
+    const tell = during(3, () => (isBroken = true));
+    assert.equal(await work(folder, tinyEquipment(), () => ({ tell, isAlone: true })), 'failed');
+    isBroken = false;
+    const { failure, summaries } = fold(await openRun(folder).events());
+    assert.match(failure?.message ?? '', /ENOSPC/);
+    assert.equal(summaries.length, 2);
+    assert.equal((await take(folder, tinyEquipment())).outcome, 'finished');
+    await assertSame(folder);
+  });
+
   it('waits where a tool has died, learns nothing from that step, and does it again', async () => {
     const folder = await make();
     let isDead = false;

@@ -9,6 +9,7 @@ import type { Config } from '../../src/core/config.ts';
 import type { Event } from '../../src/core/events.ts';
 import { fold } from '../../src/core/fold.ts';
 import { withoutVoided } from '../../src/core/journalOrder.ts';
+import { FailureError } from '../../src/core/types.ts';
 import { Journal } from '../../src/run/journal.ts';
 import { connectWorker, readLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
@@ -225,6 +226,39 @@ describe('session', () => {
       fold(await eventsOf(folder)).evaluations.map(evaluation => evaluation.summary.id),
       ['step-0', 'step-4-again-1', 'step-4'],
     );
+  });
+
+  it('warns of an evaluation whose checkpoint is broken, and goes on without it', async () => {
+    const folder = await createTinyRun(join(parent, 'brokenWeights'), {
+      change: config => void (config.evaluation.every = 2),
+    });
+    const equipment = tinyEquipment();
+    const openPolicy: Equipment['openPolicy'] = settings => {
+      if (!settings.folder.endsWith('step-000002')) return equipment.openPolicy(settings);
+      throw new FailureError({ where: 'store', message: 'The file ends too early.' });
+    };
+    const outcome = await work(folder, { ...equipment, openPolicy }, () => ({ tell: () => undefined }));
+    assert.equal(outcome, 'finished');
+    const state = fold(await eventsOf(folder));
+    assert.deepEqual(
+      state.evaluations.map(({ step }) => step),
+      [0, 4],
+    );
+    assert.ok(
+      state.warnings.some(({ failure }) => /after step 2 are not evaluated: The file/.test(failure.message)),
+    );
+  });
+
+  it('does not save again what it has just loaded', async () => {
+    const folder = await createTinyRun(join(parent, 'loaded'));
+    const saved = async (): Promise<number> =>
+      (await eventsOf(folder)).filter(({ type }) => type === 'checkpoint-saved').length;
+    const stop = when('step-finished', 3, control => control.verbs.stop());
+    assert.equal(await workTiny(folder, {}, stop), 'stopped');
+    const before = await saved();
+    const atOnce = when('resumed', 3, control => control.verbs.stop());
+    assert.equal(await workTiny(folder, {}, atOnce), 'stopped');
+    assert.equal(await saved(), before);
   });
 
   it('goes on after a stop as if it had never stopped', async () => {
