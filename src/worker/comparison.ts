@@ -49,7 +49,10 @@ export interface ConfigResult {
   versusBaseline: Estimate;
   /** Calls until the curve reached the target; [seed], null where it never did. */
   callsToTarget: (number | null)[];
-  /** Mean of those, and it as a share of the baseline's own mean; absent where a seed never reached it. */
+  /**
+   * The same on the mean of the seeds' curves, and as a share of the baseline's, which reaches its own end by definition while its
+   * unluckier seeds may not; absent where the mean never did.
+   */
   meanCallsToTarget?: number;
   shareOfBaseline?: number;
 }
@@ -150,7 +153,7 @@ export function compareRuns(runs: readonly MeasuredRun[], baseline: string, isHe
   const names = [...new Set(runs.map(({ config }) => config))];
   const of = (name: string): MeasuredRun[] =>
     runs.filter(({ config }) => config === name).sort((a, b) => a.seed - b.seed);
-  const target = mean(of(baseline).map(({ curve }) => curve.at(-1)!.accuracy));
+  const target = meanCurve(of(baseline)).at(-1)!.accuracy;
   const results = names.map(name => resultOf(of(name), of(baseline), target));
   const own = results.find(({ config }) => config === baseline)!.meanCallsToTarget;
   for (const result of results)
@@ -179,7 +182,7 @@ function resultOf(
     estimate(values, streamKey('comparison', config, name));
   const greedy = own.flatMap(run => (run.greedy === undefined ? [] : [run.greedy]));
   const callsToTarget = own.map(({ curve }) => callsToReach(curve, target));
-  const reached = callsToTarget.filter(calls => calls !== null);
+  const onMean = callsToReach(meanCurve(own), target);
   return {
     config,
     seeds: own.map(({ seed }) => seed),
@@ -205,8 +208,24 @@ function resultOf(
       ),
     ),
     callsToTarget,
-    ...(reached.length === own.length && { meanCallsToTarget: mean(reached) }),
+    ...(onMean !== null && { meanCallsToTarget: onMean }),
   };
+}
+
+/** Means over seeds of calls and accuracy, at the steps that all of them measured. */
+function meanCurve(runs: readonly MeasuredRun[]): CurvePoint[] {
+  const [first, ...others] = runs.map(({ curve }) => curve);
+  return first!.flatMap(point => {
+    const points = [point, ...others.flatMap(curve => curve.filter(({ step }) => step === point.step))];
+    if (points.length < runs.length) return [];
+    return [
+      {
+        step: point.step,
+        toolCalls: mean(points.map(({ toolCalls }) => toolCalls)),
+        accuracy: mean(points.map(({ accuracy }) => accuracy)),
+      },
+    ];
+  });
 }
 
 /** Calls at which the line through the points first meets the target; null where it never does. */
@@ -252,7 +271,7 @@ export function tableOf({ baseline, target, curve, results }: Comparison): strin
   return [
     line(heads),
     ...rows.map(line),
-    `In brackets: 95 % bootstrap intervals over seeds and tasks. Calls to ${percent(target)}, with which ${baseline} ends, by ${curve} accuracy.`,
+    `In brackets: 95 % bootstrap intervals over seeds and tasks. Calls to ${percent(target)}, with which ${baseline} ends: by ${curve} accuracy, on the mean of the seeds’ curves.`,
     isEqual
       ? `Every run has ${whole(trajectories)} trajectories.`
       : `Trajectories differ: ${results.map(result => `${result.config} ${whole(result.trajectories)}`).join(', ')}.`,
@@ -260,11 +279,9 @@ export function tableOf({ baseline, target, curve, results }: Comparison): strin
 }
 
 function reachedText({ callsToTarget, meanCallsToTarget }: ConfigResult): string {
-  if (meanCallsToTarget !== undefined) return whole(meanCallsToTarget);
-  const reached = callsToTarget.filter(calls => calls !== null);
-  return reached.length === 0
-    ? 'never'
-    : `${whole(mean(reached))} in ${reached.length} of ${callsToTarget.length}`;
+  const reached = callsToTarget.filter(calls => calls !== null).length;
+  const calls = meanCallsToTarget === undefined ? 'never' : whole(meanCallsToTarget);
+  return `${calls} (${reached} of ${callsToTarget.length} seeds)`;
 }
 
 const ranged = ({ mean, interval: [low, high] }: Estimate, show: (value: number) => string): string =>

@@ -28,7 +28,12 @@ const seen = new Map<Moment['at'], number>();
 
 function kill(): void {
   const pid = moment!.victim === 'worker' ? process.pid : trainer?.pid;
-  if (pid !== undefined) process.kill(pid, 'SIGKILL');
+  try {
+    if (pid !== undefined) process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // The run is ending, and its engine has ended already.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 const isDue = (at: Moment['at']): boolean => {
