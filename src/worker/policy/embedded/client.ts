@@ -12,6 +12,8 @@ import type { Policy } from '../policy.ts';
 export interface EmbeddedOptions {
   /** Gets what the engine writes to its standard error and output, as it comes. */
   log?: (text: string) => void;
+  /** Another program in place of the engine's: tests have one that breaks the channel. */
+  program?: string;
 }
 
 export interface EmbeddedPolicy extends Policy {
@@ -19,6 +21,9 @@ export interface EmbeddedPolicy extends Policy {
   /** Called once when the child ends without having been closed: all open and later asks fail with this failure. */
   onExit(listener: (failure: Failure) => void): void;
 }
+
+/** How long a process may take to end once its channel is closed. */
+const LAST_WORDS_MS = 2000;
 
 /** What the child wrote last is quoted when it crashes. */
 const QUOTED_LINES = 5;
@@ -39,7 +44,7 @@ const programPath = (): string => {
 
 /** Starts the engine's process; the weights are read by the verb `open`. */
 export async function openEmbedded(options: EmbeddedOptions = {}): Promise<EmbeddedPolicy> {
-  const child = fork(programPath(), [], {
+  const child = fork(options.program ?? programPath(), [], {
     execPath: process.execPath,
     execArgv: [],
     serialization: 'advanced',
@@ -59,6 +64,8 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embed
   const { remote, close } = connect<Policy>(port);
   const ending = watchExit(child, () => written);
   ending.onEnd(failure => close(failure.message));
+  // Over a broken channel nothing would ever be answered. A process that is just ending closes it too, and is let tell how.
+  port.onClose(reason => void setTimeout(() => ending.cut(reason), LAST_WORDS_MS).unref());
   const asked = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer;
@@ -96,12 +103,15 @@ interface Ending {
   failure(): Failure | undefined;
   /** The next end is wanted. */
   expect(): void;
+  /** Ends what has not ended by itself, and tells why. */
+  cut(reason: string): void;
 }
 
 function watchExit(child: ChildProcess, written: () => string): Ending {
   const listeners: EndListener[] = [];
   let failure: Failure | undefined;
   let isExpected = false;
+  let reason: string | undefined;
   const end = (how: string): void => {
     if (failure) return;
     const quoted = written().trim().split('\n').slice(-QUOTED_LINES).join('\n');
@@ -115,7 +125,12 @@ function watchExit(child: ChildProcess, written: () => string): Ending {
   // never comes where the channel was closed on this side.)
   const pipes = [child.stdout, child.stderr].filter(stream => stream !== null);
   child.on('exit', (code, signal) => {
-    const how = signal ? `was killed (${signal})` : `ended with exit code ${code}`;
+    const how =
+      reason !== undefined
+        ? `was ended (${reason})`
+        : signal
+          ? `was killed (${signal})`
+          : `ended with exit code ${code}`;
     void Promise.allSettled(pipes.map(stream => finished(stream))).then(() => end(how));
   });
   child.on('error', error => end(`failed (${error.message})`));
@@ -123,5 +138,10 @@ function watchExit(child: ChildProcess, written: () => string): Ending {
     onEnd: listener => void (failure ? listener(failure, isExpected) : listeners.push(listener)),
     failure: () => failure,
     expect: () => void (isExpected = true),
+    cut(why) {
+      if (isExpected || child.exitCode !== null || child.signalCode !== null) return;
+      reason = why;
+      child.kill('SIGKILL');
+    },
   };
 }
