@@ -71,13 +71,14 @@ async function replace(ground: Ground, step: number, grown: Grown[]): Promise<nu
   return config.algorithm.resampleRounds;
 }
 
-/** Trees of the tasks, judged; the first task's index in its step is `first`. A tree that fails is told and left out. */
+/** Trees of the tasks, judged; the first task's index in its step is `first`. A tree that fails is told and left out; a bug rejects. */
 async function growAll(
   ground: Ground,
   step: number,
   { tasks, first }: { tasks: readonly Task[]; first: number },
 ): Promise<{ grown: Grown[]; failures: Failure[] }> {
   const failures: Failure[] = [];
+  const bugs: unknown[] = [];
   const rewards = { ...rewardSettings(ground.config), tools: ground.tools.tags };
   const attempt = async (task: Task, offset: number): Promise<Grown[]> => {
     const index = first + offset;
@@ -87,13 +88,21 @@ async function growAll(
       if (unjudged) throw new FailureError(unjudged);
       return [grown];
     } catch (error) {
-      const failure = toFailure(error, 'policy');
+      const failure = toFailure(error);
+      if (failure.where === 'bug') {
+        bugs.push(error);
+        return [];
+      }
       failures.push(failure);
       ground.tell({ type: 'tree-failed', tree: `${step}.${index}`, failure }, step);
       return [];
     }
   };
-  return { grown: (await Promise.all(tasks.map(attempt))).flat(), failures };
+  // All are let end first, so that none tells of itself after the run's end.
+  const grown = (await Promise.all(tasks.map(attempt))).flat();
+  // An invariant of ours that broke is no fault of one tree, and may have spoilt others.
+  if (bugs.length > 0) throw bugs[0];
+  return { grown, failures };
 }
 
 /** What training rewards: as in evaluation, less what long answers lose. */

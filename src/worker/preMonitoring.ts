@@ -8,7 +8,7 @@ import { streamKey } from '../core/random.ts';
 import type { Grown } from '../core/tree.ts';
 import type { Probe, Task, Tree } from '../core/types.ts';
 import { begin, type GrowContext } from './growing.ts';
-import { grow } from './rollout.ts';
+import { fromPolicy, grow } from './rollout.ts';
 
 /** As `grow`; where a probe decides, the tree says what it measured and `initial` is what came of it. */
 export async function growGroup(task: Task, context: GrowContext): Promise<Grown> {
@@ -46,15 +46,17 @@ async function probeTask(task: Task, context: GrowContext, form: Probe['form']):
 async function sampleRoot(task: Task, context: GrowContext): Promise<{ entropy: number; tokens: number }> {
   const { config, policy } = context;
   const { id, seed, form, stretches, growth } = begin(task, context);
-  const sample = await policy.sample({
-    path: stretches[0]!,
-    key: `${id}/root`,
-    maxTokens: Math.min(config.algorithm.probeTokens, config.rollout.maxResponseTokens),
-    temperature: config.rollout.temperature,
-    stream: streamKey(seed, 'sample', id, 'root', 0),
-    streamOffset: 0,
-    topLogProbs: growth.rules.rule === 'upstream' ? TOP_LOG_PROBS : 0,
-  });
+  const sample = await fromPolicy(() =>
+    policy.sample({
+      path: stretches[0]!,
+      key: `${id}/root`,
+      maxTokens: Math.min(config.algorithm.probeTokens, config.rollout.maxResponseTokens),
+      temperature: config.rollout.temperature,
+      stream: streamKey(seed, 'sample', id, 'root', 0),
+      streamOffset: 0,
+      topLogProbs: growth.rules.rule === 'upstream' ? TOP_LOG_PROBS : 0,
+    }),
+  );
   const scored = sample.topLogProbs ? sample.topLogProbs.map(entropyOf) : sample.entropies;
   return { entropy: entropyScore(scored, form), tokens: sample.ids.length };
 }

@@ -8,7 +8,8 @@ import { streamKey, uniform } from '../core/random.ts';
 import * as scheduler from '../core/scheduler.ts';
 import { callArgument, limitText, resultText, tagOf } from '../core/tags.ts';
 import type { Grown } from '../core/tree.ts';
-import { FailureError, type Segment, type Task, type ToolCall } from '../core/types.ts';
+import { FailureError, type Failure, type Segment, type Task, type ToolCall } from '../core/types.ts';
+import { toFailure } from '../protocol/channel.ts';
 import {
   addTokens,
   ancestry,
@@ -35,7 +36,7 @@ export async function grow(task: Task, context: GrowContext): Promise<Grown> {
     if (plan.phase === 'done') break;
     advance(growing, await carryOut(growing, plan));
   }
-  await context.policy.forget(`${growing.id}/`);
+  await fromPolicy(() => context.policy.forget(`${growing.id}/`));
   return finish(task, growing);
 }
 
@@ -85,16 +86,33 @@ async function draw(growing: Growing, path: number, maxTokens: number): Promise<
   const wanted = maxTokens - drawing.ids.length;
   if (drawing.end || wanted <= 0) return;
   const stretch = `${id}/${key}/turn ${turns}${drawing.ids.length > 0 ? ' rest' : ''}`;
-  const sample = await context.policy.sample({
-    path: [...ancestry(growing, segment), ...drawing.stretches],
-    key: stretch,
-    maxTokens: wanted,
-    temperature: context.config.rollout.temperature,
-    stream: streamKey(growing.seed, 'sample', id, key, turns),
-    streamOffset: drawing.ids.length,
-    topLogProbs: growth.rules.rule === 'upstream' ? TOP_LOG_PROBS : 0,
-  });
+  const sample = await fromPolicy(() =>
+    context.policy.sample({
+      path: [...ancestry(growing, segment), ...drawing.stretches],
+      key: stretch,
+      maxTokens: wanted,
+      temperature: context.config.rollout.temperature,
+      stream: streamKey(growing.seed, 'sample', id, key, turns),
+      streamOffset: drawing.ids.length,
+      topLogProbs: growth.rules.rule === 'upstream' ? TOP_LOG_PROBS : 0,
+    }),
+  );
   record(drawing, sample, stretch);
+}
+
+/** What the policy answers; whatever goes wrong in it is told as the policy's. */
+export async function fromPolicy<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw new FailureError(ofPolicy(error));
+  }
+}
+
+/** Errors without a place of their own arrive from an engine's process as bugs. */
+function ofPolicy(error: unknown): Failure {
+  const failure = toFailure(error, 'policy');
+  return failure.where === 'bug' ? { ...failure, where: 'policy' } : failure;
 }
 
 function record(drawing: Drawing, sample: Sample, key: string): void {

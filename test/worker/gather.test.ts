@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Fact } from '../../src/core/events.ts';
+import { FailureError } from '../../src/core/types.ts';
 import { furtherTasks, takeTasks, type Dataset } from '../../src/worker/dataset.ts';
 import { gather } from '../../src/worker/gather.ts';
 import { END } from '../fakes/characters.ts';
@@ -76,5 +77,29 @@ describe('gather', () => {
       [['1.4', 'The sampler ran dry.']],
     );
     assert.equal(grown.length, 4 + 3 * 4 - 1);
+  });
+
+  it('attributes to the policy what its process calls a bug, and ends by bugs of its own', async () => {
+    const engine: Script = (said, request) => {
+      if (request.key.startsWith('1.1/'))
+        throw new FailureError({ where: 'bug', message: 'The engine broke.' });
+      return flat(said, request);
+    };
+    const { told } = await gathered(engine, dataset(4));
+    assert.deepEqual(
+      told.flatMap(fact => (fact.type === 'tree-failed' ? [fact.failure] : [])),
+      [{ where: 'policy', message: 'The engine broke.' }],
+    );
+    const ground = { policy: scriptedPolicy(flat), tools: sumsTools(), config, dataset: dataset(4) };
+    const tokenizer = {
+      ...tinyTokenizer,
+      decode: () => {
+        throw new Error('an invariant broke');
+      },
+    };
+    const facts: string[] = [];
+    const tell = ({ type }: Fact): void => void facts.push(type);
+    await assert.rejects(gather({ ...ground, tokenizer, tell }, 1), /an invariant broke/);
+    assert.ok(!facts.includes('tree-failed'));
   });
 });
