@@ -1,7 +1,7 @@
-/** Lists run folders with what a glance shows. Reads ends of journals, never whole ones. */
-import * as fs from 'node:fs';
+/** What a glance at a run folder shows. Reads ends of journals, never whole ones. */
 import { join } from 'node:path';
 import type { Event, EventOf } from '../core/events.ts';
+import { withoutVoided } from '../core/journalOrder.ts';
 import { FailureError } from '../core/types.ts';
 import { statOf } from './disk.ts';
 import { eventOf } from './eventShape.ts';
@@ -35,18 +35,6 @@ export interface RunSummary {
 const TAIL = 1 << 16;
 const LONGEST_TAIL = 1 << 24;
 
-/** Summaries of all run folders in a folder, newest first; empty where the folder is not there. */
-export function listRuns(runs: string): RunSummary[] {
-  if (!statOf(runs)?.isDirectory()) return [];
-  return fs
-    .readdirSync(runs, { withFileTypes: true })
-    .filter(entry => entry.isDirectory() && statOf(join(runs, entry.name, FILES.manifest)))
-    .map(entry => summarizeRun(join(runs, entry.name), entry.name))
-    .sort(
-      (a, b) => b.created.localeCompare(a.created) || b.name.localeCompare(a.name, 'en', { numeric: true }),
-    );
-}
-
 /** What a glance at one run folder shows; a folder that cannot be read is `unreadable` and says why. */
 export function summarizeRun(folder: string, name: string): RunSummary {
   try {
@@ -59,12 +47,7 @@ export function summarizeRun(folder: string, name: string): RunSummary {
 }
 
 function summarize(folder: string, name: string, manifest: Manifest): RunSummary {
-  const events = lastEvents(join(folder, FILES.events));
-  // What was told before the last resumption about an end or later steps is void.
-  const resumed = events.findLast(({ type }) => type === 'resumed');
-  const valid = events.filter(
-    ({ seq, step, type }) => !resumed || seq > resumed.seq || (step <= resumed.step && type !== 'run-ended'),
-  );
+  const valid = lastEvents(join(folder, FILES.events));
   const ended = last(valid, 'run-ended');
   const finished = last(valid, 'step-finished');
   const isLive = liveLock(folder) !== undefined;
@@ -85,11 +68,11 @@ function summarize(folder: string, name: string, manifest: Manifest): RunSummary
 const last = <T extends Event['type']>(events: readonly Event[], type: T): EventOf<T> | undefined =>
   events.findLast((event): event is EventOf<T> => event.type === type);
 
-/** Events at the end of the journal, at least back to the last finished step where there is one in reach. */
+/** Events at the end of the journal that still hold, at least back to the last finished step where there is one in reach. */
 function lastEvents(path: string): Event[] {
   const size = statOf(path)?.size ?? 0;
   for (let tail = TAIL; ; tail *= 16) {
-    const events = tailLines(path, tail).flatMap(line => parsed(line, path));
+    const events = withoutVoided(tailLines(path, tail).flatMap(line => parsed(line, path)));
     if (tail >= size || tail >= LONGEST_TAIL || events.some(({ type }) => type === 'step-finished'))
       return events;
   }

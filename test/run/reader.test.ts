@@ -1,7 +1,7 @@
 /** A run folder is read the same while it grows, after it ended, and whatever happened to its files — or says what is wrong. */
 import assert from 'node:assert/strict';
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, it } from 'mocha';
 import { defaults } from '../../src/core/config.ts';
 import type { Event } from '../../src/core/events.ts';
@@ -12,7 +12,7 @@ import { createRun } from '../../src/run/create.ts';
 import { Journal } from '../../src/run/journal.ts';
 import { acquireLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
-import { listRuns } from '../../src/run/runs.ts';
+import { summarizeRun, type RunSummary } from '../../src/run/runs.ts';
 import { closeTrees, openTrees, writeTree } from '../../src/run/trees.ts';
 import { STARTED, finished, inFolder, smallTree } from './fixtures.ts';
 
@@ -296,9 +296,10 @@ function damaged(bytes: Buffer, seed: number): Buffer {
 }
 
 describe('runs', () => {
-  it('are listed newest first with what a glance shows', () =>
+  const glance = (folder: string): RunSummary => summarizeRun(folder, basename(folder));
+
+  it('show at a glance how far they are and how they ended', () =>
     inFolder(async project => {
-      assert.deepEqual(listRuns(join(project, 'runs')), []);
       const done = await newRun(project);
       record(done.folder);
       const live = await newRun(project);
@@ -312,8 +313,7 @@ describe('runs', () => {
       writeFileSync(join(cut.folder, 'events.jsonl'), '{"seq":0');
       const broken = await newRun(project);
       writeFileSync(join(broken.folder, 'run.json'), '{}');
-      mkdirSync(join(project, 'runs', 'notes'));
-      const list = listRuns(join(project, 'runs'));
+      const list = [cut, live, done, broken].map(({ folder }) => glance(folder));
       lock.release();
       assert.deepEqual(
         new Map(
@@ -329,7 +329,6 @@ describe('runs', () => {
           ['test-4', ['unreadable', 0, 0, undefined, false]],
         ]),
       );
-      assert.equal(list.at(-1)?.name, 'test-4');
       assert.match(list.at(-1)?.problem ?? '', /run\.json\.format should be an object, but is missing/);
     }));
 
@@ -345,11 +344,26 @@ describe('runs', () => {
         2,
       );
       journal.flush();
-      const failed = listRuns(join(project, 'runs'))[0];
-      assert.deepEqual([failed?.status, failed?.step, failed?.problem], ['failed', 2, 'Out of memory.']);
+      const failed = glance(folder);
+      assert.deepEqual([failed.status, failed.step, failed.problem], ['failed', 2, 'Out of memory.']);
       journal.tell({ type: 'resumed', from: 'checkpoints/step-000001' }, 1);
       journal.close();
-      const resumed = listRuns(join(project, 'runs'))[0];
-      assert.deepEqual([resumed?.status, resumed?.step, resumed?.problem], ['interrupted', 1, undefined]);
+      const resumed = glance(folder);
+      assert.deepEqual([resumed.status, resumed.step, resumed.problem], ['interrupted', 1, undefined]);
+    }));
+
+  it('that were resumed show the step that they went on from, however far back it was told', () =>
+    inFolder(async project => {
+      const { folder } = await newRun(project);
+      const journal = Journal.open(folder);
+      journal.tell(STARTED, 0);
+      journal.tell(finished(0.25), 1);
+      const message = 'x'.repeat(1000);
+      for (let i = 0; i < 100; i++) journal.tell({ type: 'warned', failure: { where: 'store', message } }, 1);
+      journal.tell(finished(0.5), 2);
+      journal.tell({ type: 'resumed', from: 'checkpoints/step-000001' }, 1);
+      journal.close();
+      const { step, reward } = glance(folder);
+      assert.deepEqual([step, reward], [1, 0.25]);
     }));
 });
