@@ -84,8 +84,11 @@ export function syncTrees({ tokens, trees }: TreeFiles): void {
 }
 
 export function closeTrees(files: TreeFiles): void {
-  syncTrees(files);
-  for (const file of [files.tokens, files.trees, files.index]) close(file);
+  try {
+    syncTrees(files);
+  } finally {
+    for (const file of [files.tokens, files.trees, files.index]) close(file);
+  }
 }
 
 /** The tree whose line lies there. Throws a FailureError with file and byte where it does not. */

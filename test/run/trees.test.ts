@@ -1,6 +1,14 @@
 /** Trees come back as they were written, or not at all. */
 import assert from 'node:assert/strict';
-import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  fstatSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'mocha';
 import { interceptWrites } from '../../src/run/disk.ts';
@@ -39,6 +47,18 @@ describe('trees', () => {
         assert.deepEqual(readColumns(folder, stored), columns);
       }
       assert.equal(statSync(join(folder, 'tokens.bin')).size, 3 * 12 * 16);
+    }));
+
+  it('leave no file open where their last sync fails', () =>
+    inFolder(folder => {
+      const files = openTrees(folder);
+      const restore = interceptWrites(operation => {
+        if (operation === 'sync') throw new Error('refused by the test');
+      });
+      assert.throws(() => closeTrees(files), /refused by the test/);
+      restore();
+      for (const { handle } of [files.tokens, files.trees, files.index])
+        assert.throws(() => fstatSync(handle), { code: 'EBADF' });
     }));
 
   it('come back with what their algorithm recorded, and not where it has a wrong type', () =>
