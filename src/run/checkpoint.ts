@@ -14,8 +14,6 @@ export interface TrainerState {
   /** Last finished step. */
   step: number;
   seed: number;
-  /** Tasks that were taken from the dataset so far. */
-  datasetPosition: number;
   /** `seq` of the next fact when the checkpoint was begun: facts of later steps told after it are void once resumed. */
   journalSeq: number;
 }
@@ -48,7 +46,7 @@ interface Sidecar {
 const MAJOR = 1;
 const sidecarShape: Shape<Sidecar> = record<Sidecar>({
   format: record<Sidecar['format']>({ major: count, minor: count }),
-  state: record<TrainerState>({ step: count, seed: count, datasetPosition: count, journalSeq: count }),
+  state: record<TrainerState>({ step: count, seed: count, journalSeq: count }),
   files: table(record<FileFacts>({ bytes: count, sha256: text })),
   crc: optional(count),
 });

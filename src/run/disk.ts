@@ -1,4 +1,8 @@
-/** The one file that does file writes, so that tests can make every write fail. Knows nothing of what it writes. */
+/**
+ * Makes, renames and removes the files of runs, so that tests can make every write fail. Three writes go past it: safetensors.ts
+ * streams tensors, and an engine writes its model's files, both in the engine's process, which no test's hook reaches, and into a
+ * folder that gets its name here; and SQLite writes the cache of tool results itself. Knows nothing of what it writes.
+ */
 import type { Stats } from 'node:fs';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -98,6 +102,12 @@ export function writeAtomically(path: string, content: string | Uint8Array, mode
     fs.rmSync(beside, { force: true });
     throw error;
   }
+}
+
+/** Copies a file's content; syncs nothing. */
+export async function copy(from: string, to: string): Promise<void> {
+  fault('write', to);
+  await fs.promises.copyFile(from, to);
 }
 
 /** Makes the file with its whole content, or throws EEXIST where there is one already. */

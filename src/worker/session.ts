@@ -2,7 +2,6 @@
  * One worker's life with one run folder: it owns lock, socket and journal, opens what the loop works with, and tells how the
  * run ended. Knows nothing of the algorithm, of terminals, or of which engine and tools it is given.
  */
-import { copyFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { basename, join } from 'node:path';
 import type { Config } from '../core/config.ts';
@@ -14,7 +13,7 @@ import type { WorkerVerbs } from '../protocol/verbs.ts';
 import { lastCheckpoint, pruneCheckpoints, saveCheckpoint, type Checkpoint } from '../run/checkpoint.ts';
 import { elapsed, watchJumps } from '../run/clock.ts';
 import { refuseChanged, writePieces } from '../run/create.ts';
-import { makeFolder, removeInterrupted, writeAtomically } from '../run/disk.ts';
+import { copy, makeFolder, removeInterrupted, writeAtomically } from '../run/disk.ts';
 import { Journal } from '../run/journal.ts';
 import { FILES, checkpointName } from '../run/layout.ts';
 import { acquireLock } from '../run/lock.ts';
@@ -310,12 +309,11 @@ function saver(
     const state = {
       step,
       seed: config.seed,
-      datasetPosition: step * config.rollout.tasksPerStep,
       journalSeq: journal.nextSeq,
     };
     const fill = async (folder: string): Promise<void> => {
       await policy.save(folder, true);
-      for (const file of tokenizer.files) await copyFile(file, join(folder, basename(file)));
+      for (const file of tokenizer.files) await copy(file, join(folder, basename(file)));
     };
     const { folder, hash } = await saveCheckpoint(runFolder, step, fill, state);
     tell({ type: 'checkpoint-saved', folder, hash, seconds: (elapsed() - started) / 1000 }, step);

@@ -21,7 +21,7 @@ const save = (run: string, step: number, weights = 'weights') =>
       writeFileSync(join(folder, 'model.safetensors'), weights);
       writeFileSync(join(folder, 'optimizer.safetensors'), `state ${step}`);
     },
-    { step, seed: 7, datasetPosition: step * 8, journalSeq: step * 100 },
+    { step, seed: 7, journalSeq: step * 100 },
   );
 
 describe('checkpoint', () => {
@@ -34,7 +34,7 @@ describe('checkpoint', () => {
       assert.match(saved.hash, /^[0-9a-f]{64}$/);
       const last = await lastCheckpoint(run);
       assert.equal(last?.name, 'checkpoints/step-000012');
-      assert.deepEqual(last.state, { step: 12, seed: 7, datasetPosition: 96, journalSeq: 1200 });
+      assert.deepEqual(last.state, { step: 12, seed: 7, journalSeq: 1200 });
       assert.deepEqual(last.skipped, []);
       assert.deepEqual(readdirSync(join(run, 'checkpoints')), ['step-000003', 'step-000012']);
     }));
@@ -69,7 +69,6 @@ describe('checkpoint', () => {
         saveCheckpoint(run, 2, () => Promise.reject(new Error('out of memory')), {
           step: 2,
           seed: 1,
-          datasetPosition: 0,
           journalSeq: 0,
         }),
         /out of memory/,
