@@ -1,12 +1,19 @@
 /** `sft CONFIG DEMONSTRATIONS`: a cold start from demonstrations, resumable. Knows nothing of how rows are made or learned. */
 import * as fs from 'node:fs';
-import { copyFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { FailureError } from '../core/types.ts';
 import { loadConfig } from '../run/configFile.ts';
 import { elapsed } from '../run/clock.ts';
-import { makeFolder, writeAtomically } from '../run/disk.ts';
+import {
+  copy,
+  makeFolder,
+  remove,
+  removeInterrupted,
+  rename,
+  syncFolder,
+  writeAtomically,
+} from '../run/disk.ts';
 import { UsageError, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
 import { openDemonstrations } from './demonstrations.ts';
 import { engineSettings, realEquipment, type RunTokenizer } from './equipment.ts';
@@ -28,6 +35,7 @@ export async function sftCommand(call: Call, io: Io): Promise<ExitCode> {
   const tokenizer = await equipment.openTokenizer(config.policy.path);
   const from = readState(folder);
   makeFolder(folder);
+  removeInterrupted(folder);
   const lengths = { maxPromptTokens: 0, maxResponseTokens: settings.maxRowTokens };
   const longest = {
     ...config,
@@ -88,13 +96,26 @@ function readState(folder: string): SftState | undefined {
   return { updates, tokens, rows };
 }
 
+/**
+ * Writes everything beside and then renames file by file, the state last: what is there stays whole while the new files are written.
+ * Throws what a write throws, leaving nothing behind.
+ */
 async function savePolicy(
   folder: string,
   { policy, tokenizer, state }: { policy: Policy; tokenizer: RunTokenizer; state: SftState },
 ): Promise<void> {
-  await policy.save(folder, true);
-  for (const file of tokenizer.files) await copyFile(file, join(folder, basename(file)));
-  writeAtomically(join(folder, STATE), `${JSON.stringify(state)}\n`);
+  const beside = join(folder, `.saving.${process.pid}.tmp`);
+  remove(beside);
+  makeFolder(beside);
+  try {
+    await policy.save(beside, true);
+    for (const file of tokenizer.files) await copy(file, join(beside, basename(file)));
+    await syncFolder(beside);
+    for (const name of fs.readdirSync(beside)) rename(join(beside, name), join(folder, name));
+    writeAtomically(join(folder, STATE), `${JSON.stringify(state)}\n`);
+  } finally {
+    remove(beside);
+  }
 }
 
 function teller(io: Io, settings: SftSettings): (progress: SftProgress) => void {

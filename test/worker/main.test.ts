@@ -283,6 +283,7 @@ describe('branchpoint', () => {
     const { updates } = JSON.parse(readFileSync(join(out, 'sft.json'), 'utf8')) as { updates: number };
     assert.match(second.out, new RegExp(`finished after ${updates} updates`));
     assert.ok(existsSync(join(out, 'tokenizer.json')));
+    assert.deepEqual(readdirSync(out).filter(name => name.endsWith('.tmp')), []); // prettier-ignore
   });
 
   it('shows a tree with decisions, rewards and advantages of both kinds', async () => {
