@@ -15,8 +15,14 @@ export interface Port {
 }
 
 /** What a side must implement for the verbs V, and what the other side gets. */
-export type Handlers<V> = { [K in keyof V]: V[K] extends (...args: infer A) => infer R ? (...args: A) => R | Promise<Awaited<R>> : never };
-export type Remote<V> = { [K in keyof V]: V[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<Awaited<R>> : never };
+export type Handlers<V> = {
+  [K in keyof V]: V[K] extends (...args: infer A) => infer R
+    ? (...args: A) => R | Promise<Awaited<R>>
+    : never;
+};
+export type Remote<V> = {
+  [K in keyof V]: V[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<Awaited<R>> : never;
+};
 
 /** Answers asks with the handlers. Returns what stops serving. */
 export function serve<V>(port: Port, handlers: Handlers<V>): () => void {
@@ -56,7 +62,8 @@ export function connect<V>(port: Port): { remote: Remote<V>; close(reason: strin
     });
   // `then` is absent so that a remote may be returned from an async function without being awaited as a promise.
   const remote = new Proxy({} as Remote<V>, {
-    get: (_, verb) => (verb === 'then' || typeof verb !== 'string' ? undefined : (...args: unknown[]) => ask(verb, args)),
+    get: (_, verb) =>
+      verb === 'then' || typeof verb !== 'string' ? undefined : (...args: unknown[]) => ask(verb, args),
   });
   const close = (reason: string): void => {
     if (closed !== undefined) return;

@@ -61,7 +61,7 @@ describe('a channel', () => {
     serve<SumVerbs>(far, handlers);
     const { remote } = connect<SumVerbs & { dance(): void; toString(): string }>(near);
     await assert.rejects(remote.dance(), /no verb dance/);
-    await assert.rejects((remote.toString)(), /no verb toString/);
+    await assert.rejects(remote.toString(), /no verb toString/);
   });
 
   it('ends every open and later ask when it is closed', async () => {

@@ -103,7 +103,10 @@ export interface Policy {
   forget(keyPrefix: string): Promise<void>;
   score(trees: readonly PackedTree[], temperature: number): Promise<Scores[]>;
   /** Adds the batch's gradient; the scores are of the weights before any later step. */
-  accumulate(batch: Batch, objective: ObjectiveSettings): Promise<{ report: ObjectiveReport; scores: Scores[] }>;
+  accumulate(
+    batch: Batch,
+    objective: ObjectiveSettings,
+  ): Promise<{ report: ObjectiveReport; scores: Scores[] }>;
   /** AdamW on what was accumulated; forgets the gradient and all cached stretches. */
   step(settings: StepSettings): Promise<StepReport>;
   /** Writes config.json and model.safetensors, and, where asked, optimizer.safetensors, into an existing folder. */
