@@ -15,7 +15,7 @@ import type { Manifest } from './manifest.ts';
 import { readManifest, refuseNewer } from './manifest.ts';
 import type { TreeEntry } from './offsets.ts';
 import { readOffsets, scan } from './offsets.ts';
-import { parseLine } from './shape.ts';
+import { isSealed, parseLine } from './shape.ts';
 import type { TreeLine } from './trees.ts';
 import { readColumns, readTree } from './trees.ts';
 
@@ -117,9 +117,12 @@ async function* readEvents(
   if (!statOf(path)) return;
   let expected = seq;
   let at = from;
+  let sealsBefore = false;
   for await (const { lines, next } of wholeLines(path, from)) {
     const events: Event[] = [];
     for (const line of lines) {
+      if (sealsBefore && !isSealed(line.text)) throw lostSeal(line, path);
+      sealsBefore = isSealed(line.text);
       const read = readEvent(line, path, expected ?? (from === 0 ? 0 : undefined));
       expected = read.seq + 1;
       if (read.event) events.push(read.event);
@@ -128,6 +131,14 @@ async function* readEvents(
     at = next;
   }
 }
+
+/** Who writes checksums writes them on every line: damage may take one away, and what it guards with it. */
+const lostSeal = ({ offset }: Line, path: string): FailureError =>
+  new FailureError({
+    where: 'store',
+    message: `${path}, byte ${offset}: the line has lost its checksum.`,
+    fix: 'Restore the file from a copy.',
+  });
 
 function readEvent(line: Line, path: string, expected: number | undefined): { seq: number; event?: Event } {
   const place = `${path}, byte ${line.offset}: event`;

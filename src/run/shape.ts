@@ -90,6 +90,8 @@ const SEAL = /,"crc":(\d+)\}$/;
 /** The JSON text of an object with a CRC-32 of itself as its last field, so that a reader sees whether it was changed. */
 export const sealed = (json: string): string => `${json.slice(0, -1)},"crc":${crc32(json)}}`;
 
+export const isSealed = (text: string): boolean => SEAL.test(text);
+
 /** The JSON text as it was before it was sealed; undefined where its checksum is wrong, itself where it has none. */
 export function unsealed(text: string): string | undefined {
   const seal = SEAL.exec(text);

@@ -177,6 +177,8 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   const { runFolder, config, equipment, control, tell, closers } = life;
   const checkpoint = await lastCheckpoint(runFolder);
   const done = checkpoint?.state.step ?? 0;
+  removeInterrupted(runFolder);
+  removeInterrupted(join(runFolder, FILES.evaluations));
   // What waits from before a pause must be on the disk before it is read, and before later facts are.
   life.journal.flush();
   const before = fold(await openRun(runFolder).events());
@@ -245,8 +247,6 @@ async function takeUp(
   checkpoint: Checkpoint | undefined,
 ): Promise<void> {
   const done = checkpoint?.state.step ?? 0;
-  removeInterrupted(runFolder);
-  removeInterrupted(join(runFolder, FILES.evaluations));
   // A worker may have died between a checkpoint and the removal of what it replaced; beside a broken one nothing is removed.
   if (checkpoint?.skipped.length === 0)
     pruneCheckpoints(runFolder, config.checkpoint.keep, step => keepsWeights(config, step));
