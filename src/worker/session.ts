@@ -175,14 +175,7 @@ async function live(life: Life): Promise<Outcome> {
 
 async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   const { runFolder, config, equipment, control, tell, closers } = life;
-  const checkpoint = await lastCheckpoint(runFolder);
-  const done = checkpoint?.state.step ?? 0;
-  removeInterrupted(runFolder);
-  removeInterrupted(join(runFolder, FILES.evaluations));
-  // What waits from before a pause must be on the disk before it is read, and before later facts are.
-  life.journal.flush();
-  const before = fold(await openRun(runFolder).events());
-  if (before.last) await takeUp(life, before, checkpoint);
+  const { checkpoint, before, done } = await lookBack(life);
   const warn = (failure: Failure): void => {
     const isKnown = before.warnings.some(warning => warning.failure.message === failure.message);
     if (!isKnown) tell({ type: 'warned', failure }, done);
@@ -214,15 +207,11 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   dataset.warnings.forEach(warn);
   const ending = new AbortController();
   const signal = AbortSignal.any([control.stopping, ending.signal]);
-  // Others were asked for by hand, perhaps with other tasks or samples, and do not count as the run's own.
-  const known = before.evaluations.flatMap(({ step, summary }) =>
-    step <= done && summary.id === evaluationId(step) ? [step] : [],
-  );
   const judging = ownReward ? { ownReward } : {};
   const evaluations = await openEvaluations(heard, tokenizer, {
     open,
     signal,
-    known: new Set(known),
+    known: ownEvaluations(before, done),
     warn,
     ...judging,
   });
@@ -239,6 +228,29 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
     throw error;
   }
 }
+
+/** What an earlier worker left: the last usable checkpoint and the state that its facts tell; what it did not finish is removed. */
+async function lookBack(
+  life: Life,
+): Promise<{ checkpoint: Checkpoint | undefined; before: RunState; done: number }> {
+  const { runFolder, journal } = life;
+  const checkpoint = await lastCheckpoint(runFolder);
+  removeInterrupted(runFolder);
+  removeInterrupted(join(runFolder, FILES.evaluations));
+  // What waits from before a pause must be on the disk before it is read, and before later facts are.
+  journal.flush();
+  const before = fold(await openRun(runFolder).events());
+  if (before.last) await takeUp(life, before, checkpoint);
+  return { checkpoint, before, done: checkpoint?.state.step ?? 0 };
+}
+
+/** Steps up to `done` that the run itself has evaluated; others were asked for by hand, perhaps with other tasks or samples. */
+const ownEvaluations = ({ evaluations }: RunState, done: number): Set<number> =>
+  new Set(
+    evaluations.flatMap(({ step, summary }) =>
+      step <= done && summary.id === evaluationId(step) ? [step] : [],
+    ),
+  );
 
 /** Goes on with a run that was begun before: its files must be what they were, and what its last worker could not tell is told. */
 async function takeUp(
