@@ -1,15 +1,7 @@
 /** What no two keys of a config may say together. Knows nothing of single values: those are in range when it is asked. */
 import { branches, type Config, type ConfigKey } from './configKeys.ts';
+import type { Impossible, Rule } from './configRule.ts';
 import { TOOL_RULES } from './configToolRules.ts';
-
-/** A combination that cannot be run. The place to show is the first of the keys that the user wrote. */
-export interface Impossible {
-  keys: readonly ConfigKey[];
-  message: string;
-  fix: string;
-}
-
-export type Rule = (config: Config, given: ReadonlyMap<ConfigKey, unknown>) => Impossible | undefined;
 
 const RULES: readonly Rule[] = [
   ({ device }) =>

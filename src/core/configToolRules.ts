@@ -1,6 +1,6 @@
 /** What no two keys of tools and rewards may say together. Knows nothing of files or of how a tool is opened. */
 import type { Config } from './configKeys.ts';
-import type { Rule } from './configRules.ts';
+import type { Rule } from './configRule.ts';
 import type { OwnProgram } from './configTools.ts';
 
 /** Tags that the text protocol itself uses. */
