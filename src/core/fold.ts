@@ -1,22 +1,12 @@
 /** Facts in, the state of a run out, one batch after the other. Knows nothing of files, clocks or views. */
 import type { EvaluationSummary, Event, EventOf, StepSummary } from './events.ts';
-import type { Decision, Failure, PathOrigin, SegmentKind, StopReason, ToolCall } from './types.ts';
+import type { Decision, Failure, ToolCall } from './types.ts';
 
 /** `starting`: no fact yet. Whether a worker still owns a `running` run is not in its facts: ask the lock. */
 export type RunStatus = 'starting' | 'running' | 'paused' | 'finished' | 'stopped' | 'failed';
 
 /** A segment of a tree that grows: its numbers without its text. */
-export interface LiveSegment {
-  segment: number;
-  parent: number;
-  kind: SegmentKind;
-  tokens: number;
-  turn: number;
-  path: number;
-  origin: PathOrigin;
-  entropy?: number;
-  stop?: StopReason;
-}
+export type LiveSegment = Omit<EventOf<'segment-grown'>, 'seq' | 'at' | 'step' | 'type' | 'tree'>;
 
 /** A tree of the step that is being grown. */
 export interface LiveTree {
