@@ -1,6 +1,6 @@
 /**
  * Runs all tests: unit, then in a real extension host, then end to end with the packaged extension in a real browser.
- * `node .ci/test.mjs [unit] [host] [e2e]`; after `unit`, files run only those. Ends with one line `N passed, N failed, N skipped` and fails where a part does.
+ * `node .ci/test.mjs [unit] [host] [e2e]`; files after a part's name run only those. Ends with one line `N passed, N failed, N skipped` and fails where a part does.
  */
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -14,6 +14,7 @@ const at = (...parts) => join(root, ...parts);
 const node24 = at('.ci/node24.mjs');
 const mocha = at('node_modules/mocha/bin/mocha.js');
 const UNIT = ['test/*.test.ts', 'test/{core,protocol,run,worker,extension,webview,media}/**/*.test.ts'];
+const E2E = ['test/e2e/*.test.mjs'];
 const args = process.argv.slice(2);
 const isFile = arg => arg.includes('.') || arg.includes('/');
 const files = args.filter(isFile);
@@ -32,7 +33,10 @@ const PARTS = {
   },
   e2e: async () => {
     await run('Package', [at('.ci/package.mjs'), '--out', at('out/branchpoint.vsix')]);
-    await run('End-to-end tests', [node24, mocha, '--config', at('test/e2e/.mocharc.json')]);
+    await run('End-to-end tests', [
+      ...[node24, mocha, '--config', at('test/e2e/.mocharc.json')],
+      ...(files.length > 0 ? files : E2E),
+    ]);
   },
 };
 
@@ -57,7 +61,7 @@ async function bundleHostTests() {
   rmSync(at('out/host'), { recursive: true, force: true });
   await esbuild.build({
     absWorkingDir: root,
-    entryPoints: ['test/host/suite/*.test.ts'],
+    entryPoints: files.length > 0 ? files : ['test/host/suite/*.test.ts'],
     outdir: 'out/host',
     outExtension: { '.js': '.cjs' },
     bundle: true,
