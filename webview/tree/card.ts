@@ -1,10 +1,11 @@
 /** The card beside the tree: every number of the chosen decision and segment. Knows nothing of the drawing. */
+import { decisionLines, formula, verdict, type Line } from '../../src/core/explain.ts';
 import { pathsThrough } from '../../src/core/tree.ts';
 import type { Decision, Tree } from '../../src/core/types.ts';
 import { element } from '../shared/element.ts';
 import { number, shorten, signed } from '../shared/format.ts';
 import type { Selection } from './drawing.ts';
-import { decisionLines, formula, segmentLines, segmentName, verdict, type Line } from './explain.ts';
+import { segmentLines, segmentName } from './explain.ts';
 
 /** Characters of a segment's text that the card shows; the trajectory shows all. */
 const TEXT_LIMIT = 700;

@@ -1,9 +1,10 @@
 /** Draws a laid-out rollout tree as SVG with the roles and keys of a tree. Knows nothing of where the tree comes from. */
+import { verdict } from '../../src/core/explain.ts';
 import { depthFirst } from '../../src/core/tree.ts';
 import type { Decision, Segment, Tree } from '../../src/core/types.ts';
 import { element, svg } from '../shared/element.ts';
 import { number, shorten, signed } from '../shared/format.ts';
-import { advantageOf, segmentName, verdict } from './explain.ts';
+import { advantageOf, segmentName } from './explain.ts';
 import { fitScale, layOut, type Box, type Layout } from './layout.ts';
 
 /** A segment, or a question asked after it. */

@@ -1,66 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { Decision, Tree } from '../../../src/core/types.ts';
-import { advantageOf, decisionLines, formula, segmentLines, verdict } from '../../../webview/tree/explain.ts';
+import type { Tree } from '../../../src/core/types.ts';
+import { advantageOf, segmentLines } from '../../../webview/tree/explain.ts';
 
-const asked: Decision = {
-  segment: 3,
-  path: 0,
-  round: 0,
-  rule: 'paper',
-  gate: 'threshold',
-  initialEntropy: 0.21,
-  entropy: 0.53,
-  entropyDelta: 0.32,
-  windowTokens: 10,
-  branchProbability: 0.3,
-  entropyWeight: 0.5,
-  probability: 0.46,
-  threshold: 0.5,
-  made: 4,
-  total: 8,
-  outcome: 'refuse',
-};
-
-describe('the explanation of a branch', () => {
-  it('says a refusal by the threshold in one line', () => {
-    assert.equal(verdict(asked), 'P .46 ≤ τ .50 → refused');
-  });
-
-  it('says a draw against its probability in one line', () => {
-    const { threshold: _, ...rest } = asked;
-    assert.equal(
-      verdict({ ...rest, gate: 'bernoulli', draw: 0.4, outcome: 'branch' }),
-      'P .46 ≥ draw .40 → branched',
-    );
-  });
-
-  it('fills the numbers into the formula', () => {
-    assert.equal(formula(asked), 'P = clamp(α + β·ΔH) = clamp(.30 + .50 · .320) = .460');
-  });
-
-  it('fills in how far repeated branching was damped, by the trajectory or by the tree', () => {
-    const penalty = { form: 'paper', consecutive: 2, factor: 0.9 } as const;
-    const damped = { ...asked, penalty, probability: 0.414 };
-    assert.equal(formula(damped), 'P = clamp((α + β·ΔH)·f) = clamp((.30 + .50 · .320) · .900) = .414');
-    const { threshold: _, ...rest } = asked;
-    const upstream: Decision = {
-      ...rest,
-      rule: 'upstream',
-      gate: 'bernoulli',
-      branchProbability: 0.5,
-      penalty: { form: 'upstream', consecutive: 1, factor: 0.95 },
-      probability: 0.634,
-      draw: 0.4,
-      outcome: 'branch',
-    };
-    assert.equal(formula(upstream), 'P = clamp(1 − α/f + β·ΔH) = clamp(1 − .50/.950 + .50 · .320) = .634');
-    assert.equal(verdict(upstream), '1 − P .37 ≤ draw .40 → branched');
-    assert.equal(verdict({ ...upstream, draw: 0.3, outcome: 'refuse' }), '1 − P .37 > draw .30 → refused');
-    const lines = decisionLines(upstream).map(({ term, value }) => `${term} ${value}`);
-    assert.deepEqual(lines.slice(3, 6), ['l 1', 'f .950', 'P .634']);
-  });
-
+describe('what a segment says of itself', () => {
   it('adds what turns in the same state say to a trajectory’s advantage', () => {
     const tree = {
       segments: [
