@@ -20,4 +20,6 @@ export interface App {
   statusBar: StatusBar;
   /** Asked for at each use: the setting may change. */
   program(): Program;
+  /** The same, in a copy that outlives an update of the extension: for workers. */
+  workerProgram(): Promise<Program>;
 }

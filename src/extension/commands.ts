@@ -155,7 +155,7 @@ async function launchRun(app: App, argument: unknown): Promise<string | undefine
   const name = basename(config, CONFIG_SUFFIX);
   const runFolder = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Window, title: `Launching ${name}` },
-    () => launch(app.program(), config),
+    async () => launch(await app.workerProgram(), config),
   );
   app.log.info(`${name} is launched in ${runFolder}.`);
   await app.places.remember('configs', config);
@@ -209,7 +209,7 @@ async function resumeRun(app: App, argument: unknown): Promise<void> {
   mustBeTrusted();
   await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Window, title: `Resuming ${basename(runFolder)}` },
-    () => resumeEnded(app.program(), runFolder),
+    async () => resumeEnded(await app.workerProgram(), runFolder),
   );
   await showRun(app, runFolder);
 }

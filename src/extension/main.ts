@@ -1,4 +1,5 @@
 /** Puts the extension together. Nothing is read, watched or started before VS Code asks for one of its parts. */
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { FailureError } from '../core/types.ts';
 import { liveLock } from '../run/lock.ts';
@@ -10,6 +11,7 @@ import { Explorer } from './explorer.ts';
 import { inBackground } from './failures.ts';
 import { growingTree } from './growingTree.ts';
 import { CONFIG_SUFFIX } from './names.ts';
+import { ownProgram } from './ownProgram.ts';
 import type { PanelSource } from './panels.ts';
 import { Panels } from './panels.ts';
 import { Places } from './places.ts';
@@ -27,6 +29,8 @@ export function activate(context: vscode.ExtensionContext): App {
   const runs = new Runs(() => places.runsFolders(), log);
   const overlayChanged = new vscode.EventEmitter<void>();
   const trajectories = new Trajectories(treeSource);
+  const dist = vscode.Uri.joinPath(context.extensionUri, 'dist').fsPath;
+  const runtime = (): string => setting('nodePath') || process.execPath;
   const app: App = {
     context,
     log,
@@ -36,9 +40,10 @@ export function activate(context: vscode.ExtensionContext): App {
     panels: new Panels(context.extensionUri, panelSource(runs), log),
     trajectories,
     statusBar: new StatusBar(runs),
-    program: () => ({
-      script: vscode.Uri.joinPath(context.extensionUri, 'dist', 'branchpoint.cjs').fsPath,
-      runtime: setting('nodePath') || process.execPath,
+    program: () => ({ script: join(dist, 'branchpoint.cjs'), runtime: runtime() }),
+    workerProgram: async () => ({
+      script: await ownProgram(dist, join(context.globalStorageUri.fsPath, 'program')),
+      runtime: runtime(),
     }),
   };
   const configs = vscode.workspace.createFileSystemWatcher(`**/*${CONFIG_SUFFIX}`);
