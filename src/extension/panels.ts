@@ -1,20 +1,19 @@
 /** Webview panels: one dashboard per run, one per rollout tree; they come back after a reload. Knows nothing of what they draw. */
-import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Event } from '../core/events.ts';
 import { extremes } from '../core/extremes.ts';
 import type { Grown } from '../core/tree.ts';
 import type { Tree } from '../core/types.ts';
-import type { Message, Port, Remote } from '../protocol/channel.ts';
+import type { Port, Remote } from '../protocol/channel.ts';
 import { connect, serve, toFailure } from '../protocol/channel.ts';
 import type { HostVerbs, ViewSubject, ViewVerbs } from '../protocol/verbs.ts';
 import type { Log } from './failures.ts';
 import { inBackground, inFull } from './failures.ts';
 import { type CommandName, commandId, PANELS, type ViewKind } from './names.ts';
+import { pageOf, pageOptions, portOf } from './page.ts';
 import type { Pump } from './pump.ts';
 import { makePump, settled } from './pump.ts';
-import { shell } from './shell.ts';
 import { type Target, targetOf } from './target.ts';
 
 /** Where the panels' facts and trees come from. */
@@ -100,7 +99,7 @@ export class Panels implements vscode.Disposable {
         PANELS[kind],
         titleOf(kind, subject),
         { viewColumn: column, preserveFocus },
-        this.#options(),
+        pageOptions(this.#extension),
       );
       this.#adopt(kind, panel, subject);
       return;
@@ -115,16 +114,6 @@ export class Panels implements vscode.Disposable {
   /** What is open, for tests and for the explorer's selection. */
   get subjects(): { kind: ViewKind; subject: ViewSubject }[] {
     return Array.from(this.#open, ({ kind, subject }) => ({ kind, subject }));
-  }
-
-  #options(): vscode.WebviewPanelOptions & vscode.WebviewOptions {
-    return {
-      enableScripts: true,
-      localResourceRoots: [
-        vscode.Uri.joinPath(this.#extension, 'dist'),
-        vscode.Uri.joinPath(this.#extension, 'media'),
-      ],
-    };
   }
 
   #adopt(kind: ViewKind, panel: vscode.WebviewPanel, subject: ViewSubject): void {
@@ -143,28 +132,12 @@ export class Panels implements vscode.Disposable {
       opened.session?.end('The view was closed.');
       this.#open.delete(opened);
     });
-    panel.webview.options = this.#options();
-    panel.webview.html = this.#html(kind, panel.webview, panel.title);
+    panel.webview.options = pageOptions(this.#extension);
+    panel.webview.html = pageOf(this.#extension, panel.webview, kind, panel.title);
   }
 
   #media(name: string): vscode.Uri {
     return vscode.Uri.joinPath(this.#extension, 'media', name);
-  }
-
-  #html(view: ViewKind, webview: vscode.Webview, title: string): string {
-    const asset = (name: string): string =>
-      webview.asWebviewUri(vscode.Uri.joinPath(this.#extension, 'dist', 'webview', name)).toString();
-    return shell({
-      view,
-      title,
-      cspSource: webview.cspSource,
-      nonce: randomBytes(16).toString('hex'),
-      script: asset(`${view}.js`),
-      styles: [
-        { href: asset(`${view}.css`) },
-        { href: asset('codicon.css'), id: 'vscode-codicon-stylesheet' },
-      ],
-    });
   }
 
   #verbs(opened: OpenPanel, port: Port): Parameters<typeof serve<HostVerbs>>[1] {
@@ -240,14 +213,3 @@ const keyOf = (kind: ViewKind, { runFolder, tree }: ViewSubject): string =>
 
 const titleOf = (kind: ViewKind, { runFolder, tree }: ViewSubject): string =>
   kind === 'tree' ? `${basename(runFolder)} · tree ${tree ?? ''}` : basename(runFolder);
-
-function portOf(webview: vscode.Webview, log: Log): Port {
-  return {
-    post: message => inBackground(log, 'View', webview.postMessage(message)),
-    listen(receive) {
-      // The page is our own script under a strict policy; the channel drops what it has not asked for.
-      const listening = webview.onDidReceiveMessage((message: Message) => receive(message));
-      return () => void listening.dispose();
-    },
-  };
-}
