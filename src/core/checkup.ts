@@ -59,10 +59,11 @@ export function checkupLines(checks: readonly CheckResult[]): string[] {
     const head = `${MARKS[status]} ${id.padEnd(width)}  ${place}${message}`;
     return fix === undefined || status === 'ok' ? [head] : [head, `  ${' '.repeat(width)}  → ${fix}`];
   });
+  return [...lines, '', countText(checks)];
+}
+
+/** How many results are as they should be, to look at and wrong. */
+export function countText(checks: readonly CheckResult[]): string {
   const count = (status: CheckStatus): number => checks.filter(check => check.status === status).length;
-  return [
-    ...lines,
-    '',
-    `${count('ok')} as they should be, ${count('warning')} to look at, ${count('error')} wrong`,
-  ];
+  return `${count('ok')} as they should be, ${count('warning')} to look at, ${count('error')} wrong`;
 }

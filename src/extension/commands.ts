@@ -6,15 +6,26 @@ import { FailureError } from '../core/types.ts';
 import { FILES } from '../run/layout.ts';
 import type { App } from './app.ts';
 import { inBackground, showFailure } from './failures.ts';
+import { CHECK_COMMANDS } from './checkCommands.ts';
 import { CATEGORY, commandId, COMMANDS, type CommandName, CONFIG_SUFFIX } from './names.ts';
 import { newConfiguration } from './newConfigurationCommand.ts';
 import { OVERLAYS } from './overlay.ts';
-import { checkpointFolder, pickCheckpoint, pickConfig, pickPath, pickTree, runOf } from './pickers.ts';
+import {
+  activeConfig,
+  checkpointFolder,
+  pickCheckpoint,
+  pickConfig,
+  pickPath,
+  pickTree,
+  runOf,
+  saved,
+} from './pickers.ts';
 import { isRecord } from './places.ts';
 import { accuracyOf } from './rows.ts';
 import { copySample } from './sample.ts';
 import { changeSetting, setting } from './settings.ts';
 import { targetOf } from './target.ts';
+import { mustBeTrusted } from './trust.ts';
 import { ask, evaluate, launch, resumeEnded } from './workers.ts';
 
 type Handler = (app: App, argument: unknown) => Promise<unknown>;
@@ -28,6 +39,7 @@ const HANDLERS: Record<CommandName, Handler> = {
     ),
   openSampleIn,
   launchRun,
+  ...CHECK_COMMANDS,
   pauseRun: (app, argument) => request(app, argument, 'pause'),
   resumeRun,
   stopRun: (app, argument) => request(app, argument, 'stop'),
@@ -128,20 +140,12 @@ async function openSampleIn(app: App, argument: unknown): Promise<unknown> {
   return parent === undefined ? undefined : openSample(app, join(parent.fsPath, 'branchpoint-sample'));
 }
 
-/** Programs that a configuration names are only started in a workspace that the user trusts. */
-function mustBeTrusted(): void {
-  if (vscode.workspace.isTrusted) return;
-  throw new FailureError({
-    where: 'config',
-    message: 'A run starts programs that its configuration names, so it needs a trusted workspace.',
-    fix: 'Trust this workspace (“Workspaces: Manage Workspace Trust”), then try again.',
-  });
-}
-
 async function launchRun(app: App, argument: unknown): Promise<string | undefined> {
-  mustBeTrusted();
+  mustBeTrusted('A run');
   const config =
-    argument instanceof vscode.Uri ? argument.fsPath : (activeConfig() ?? (await pickConfig(app)));
+    argument instanceof vscode.Uri
+      ? argument.fsPath
+      : (activeConfig() ?? (await pickConfig(app, 'Configuration to launch')));
   if (config === undefined) return undefined;
   if (isRecord(config))
     throw new FailureError({
@@ -149,9 +153,7 @@ async function launchRun(app: App, argument: unknown): Promise<string | undefine
       message: `${config} is the record of a run’s configuration; its paths are those of the file that it was copied from.`,
       fix: 'Launch that file, or save a copy beside it.',
     });
-  const document = vscode.workspace.textDocuments.find(({ uri }) => uri.fsPath === config);
-  if (document?.isDirty === true && !(await document.save()))
-    throw new FailureError({ where: 'config', message: `${config} could not be saved.` });
+  await saved(config);
   const name = basename(config, CONFIG_SUFFIX);
   const runFolder = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Window, title: `Launching ${name}` },
@@ -170,13 +172,6 @@ async function showRun(app: App, runFolder: string): Promise<void> {
   await app.explorer.reveal(runFolder);
   // The list of watched folders may have grown.
   await app.runs.refresh();
-}
-
-function activeConfig(): string | undefined {
-  const uri = vscode.window.activeTextEditor?.document.uri;
-  return uri?.scheme === 'file' && uri.fsPath.endsWith(CONFIG_SUFFIX) && !isRecord(uri.fsPath)
-    ? uri.fsPath
-    : undefined;
 }
 
 /** Answered when the worker took the request; that it took effect is told by the run's facts. */
@@ -206,7 +201,7 @@ async function resumeRun(app: App, argument: unknown): Promise<void> {
   if (runFolder === undefined) return;
   await app.runs.add(runFolder);
   if (app.runs.get(runFolder)?.status === 'live') return ask(runFolder, 'resume');
-  mustBeTrusted();
+  mustBeTrusted('A run');
   await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Window, title: `Resuming ${basename(runFolder)}` },
     async () => resumeEnded(await app.workerProgram(), runFolder),
@@ -215,7 +210,7 @@ async function resumeRun(app: App, argument: unknown): Promise<void> {
 }
 
 async function evaluateCheckpoint(app: App, argument: unknown): Promise<unknown> {
-  mustBeTrusted();
+  mustBeTrusted('A run');
   const target = targetOf(argument);
   const runFolder = await runOf(app, target, COMMANDS.evaluateCheckpoint.title);
   const checkpoint =

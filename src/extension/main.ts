@@ -5,6 +5,7 @@ import { FailureError } from '../core/types.ts';
 import { liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
+import { Checks } from './checks.ts';
 import { registerCommands } from './commands.ts';
 import { TokenDecorations } from './decorations.ts';
 import { Explorer } from './explorer.ts';
@@ -21,6 +22,7 @@ import { StatusBar } from './statusBar.ts';
 import type { TreeSource } from './trajectories.ts';
 import { Trajectories } from './trajectories.ts';
 import { registerTrajectoryFeatures } from './trajectoryFeatures.ts';
+import type { Program } from './workers.ts';
 
 /** Workers are found by their run folders and outlive the window: deactivating ends none of them. */
 export function activate(context: vscode.ExtensionContext): App {
@@ -31,6 +33,7 @@ export function activate(context: vscode.ExtensionContext): App {
   const trajectories = new Trajectories(treeSource);
   const dist = vscode.Uri.joinPath(context.extensionUri, 'dist').fsPath;
   const runtime = (): string => setting('nodePath') || process.execPath;
+  const program = (): Program => ({ script: join(dist, 'branchpoint.cjs'), runtime: runtime() });
   const app: App = {
     context,
     log,
@@ -40,7 +43,8 @@ export function activate(context: vscode.ExtensionContext): App {
     panels: new Panels(context.extensionUri, panelSource(runs), log),
     trajectories,
     statusBar: new StatusBar(runs),
-    program: () => ({ script: join(dist, 'branchpoint.cjs'), runtime: runtime() }),
+    checks: new Checks(program, trajectories),
+    program,
     workerProgram: async () => ({
       script: await ownProgram(dist, join(context.globalStorageUri.fsPath, 'program')),
       runtime: runtime(),
@@ -61,6 +65,7 @@ export function activate(context: vscode.ExtensionContext): App {
       if (change.affectsConfiguration('branchpoint.trajectory')) overlayChanged.fire();
     }),
     trajectories,
+    app.checks,
     registerTrajectoryFeatures(trajectories, overlayChanged.event),
     new TokenDecorations(trajectories, overlayChanged.event, log),
     app.statusBar,

@@ -1,10 +1,13 @@
 /** Asks the user for what a command was not told. An answer that is undefined means: do nothing. Knows nothing of what is done with it. */
 import { basename, dirname } from 'node:path';
 import * as vscode from 'vscode';
+import { FailureError } from '../core/types.ts';
 import { checkpointName, FILES } from '../run/layout.ts';
 import { openRun } from '../run/reader.ts';
 import type { RunSummary } from '../run/runs.ts';
 import type { App } from './app.ts';
+import { CONFIG_SUFFIX } from './names.ts';
+import { isRecord } from './places.ts';
 import { type RowStatus, RUN_ICONS, runDescription, short, statusOf, treeDescription } from './rows.ts';
 import type { Target } from './target.ts';
 
@@ -107,7 +110,7 @@ export async function pickCheckpoint({ runs }: App, runFolder: string): Promise<
   return choose('Checkpoint to evaluate', choices);
 }
 
-export async function pickConfig({ places }: App): Promise<string | undefined> {
+export async function pickConfig({ places }: App, title: string): Promise<string | undefined> {
   const configs = await places.configs();
   if (configs.length === 0) {
     const create = 'New Run Configuration';
@@ -119,13 +122,28 @@ export async function pickConfig({ places }: App): Promise<string | undefined> {
     return undefined;
   }
   return choose(
-    'Configuration to launch',
+    title,
     configs.map((path): Choice<string> => ({
       label: `$(settings-gear) ${basename(path)}`,
       description: vscode.workspace.asRelativePath(dirname(path)),
       value: path,
     })),
   );
+}
+
+/** The configuration in the editor that has the focus; a run's record of its own is none. */
+export function activeConfig(): string | undefined {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  return uri?.scheme === 'file' && uri.fsPath.endsWith(CONFIG_SUFFIX) && !isRecord(uri.fsPath)
+    ? uri.fsPath
+    : undefined;
+}
+
+/** Saves the file where it is open and edited: programs read what is on disk. */
+export async function saved(path: string): Promise<void> {
+  const document = vscode.workspace.textDocuments.find(({ uri }) => uri.fsPath === path);
+  if (document?.isDirty === true && !(await document.save()))
+    throw new FailureError({ where: 'config', message: `${path} could not be saved.` });
 }
 
 /** The run that a command is about: what it was told, else the user's choice. */

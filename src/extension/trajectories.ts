@@ -51,6 +51,12 @@ export class Trajectories implements vscode.TextDocumentContentProvider, vscode.
     return reading;
   }
 
+  /** As read, but what no document shows is not kept. */
+  async look(uri: vscode.Uri): Promise<OpenTrajectory> {
+    const key = uri.toString();
+    return this.#open.get(key) ?? this.#load(addressOf(uri.query));
+  }
+
   /** Opens a trajectory beside or in place, at a segment's heading where one is named. */
   async show(address: TrajectoryAddress, segment?: number): Promise<vscode.TextEditor> {
     const uri = trajectoryUri(address);

@@ -118,11 +118,14 @@ function missingFiles(config: Config, text: string): LocatedProblem[] {
   });
 }
 
-/** Line, from 1, of the deepest part of a key that the text has; undefined where it has none. */
-export function lineOfKey(text: string, key: string): number | undefined {
+/** Where in a config's text a key's value stands, or the deepest group above it that is there; undefined where the text has neither. */
+export function placeOfKey(
+  text: string,
+  key: string,
+): Pick<LocatedProblem, 'line' | 'column' | 'offset' | 'length'> | undefined {
   const root = parseTree(text.replace(/^\uFEFF/, ' '), [], { allowTrailingComma: true });
   if (!root) return undefined;
-  return locate({ key, path: key.split('.'), at: 'value', message: '', fix: '' }, root, text).line;
+  return locate({ key, path: key.split('.'), at: 'value', message: '', fix: '' }, root, text);
 }
 
 /** A key that is given twice: JSON would silently take the last. */

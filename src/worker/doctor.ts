@@ -7,7 +7,7 @@ import { totalmem } from 'node:os';
 import { ok, wrong, type CheckResult } from '../core/checkup.ts';
 import type { Config } from '../core/config.ts';
 import { toFailure } from '../protocol/channel.ts';
-import { lineOfKey, readConfigFile } from '../run/configFile.ts';
+import { placeOfKey, readConfigFile } from '../run/configFile.ts';
 import { takeTasks, type Dataset } from './dataset.ts';
 import { checkData } from './doctor/data.ts';
 import { checkArithmetic, checkContext, checkMemory, shapeOf } from './doctor/plan.ts';
@@ -139,7 +139,7 @@ async function tryOut(
 /** Where the config file speaks of the result's key, for results that name no other place. */
 function withPlace(result: CheckResult, file: string, text: string): CheckResult {
   if (result.key === undefined || result.line !== undefined || result.file !== undefined) return result;
-  const line = lineOfKey(text, result.key);
+  const line = placeOfKey(text, result.key)?.line;
   return { ...result, file, ...(line !== undefined && { line }) };
 }
 
