@@ -28,7 +28,8 @@ import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
 import { ask, evaluate, launch, resumeEnded } from './workers.ts';
 
-type Handler = (app: App, argument: unknown) => Promise<unknown>;
+/** `selected`: all rows that are selected in a view, where the command was chosen there. */
+type Handler = (app: App, argument: unknown, selected?: unknown) => Promise<unknown>;
 
 const HANDLERS: Record<CommandName, Handler> = {
   newConfiguration: () => newConfiguration(),
@@ -96,10 +97,10 @@ const HANDLERS: Record<CommandName, Handler> = {
 export function registerCommands(app: App): vscode.Disposable {
   return vscode.Disposable.from(
     ...(Object.keys(HANDLERS) as CommandName[]).map(name =>
-      vscode.commands.registerCommand(commandId(name), async (argument: unknown) => {
+      vscode.commands.registerCommand(commandId(name), async (argument: unknown, selected: unknown) => {
         app.log.info(`${CATEGORY}: ${COMMANDS[name].title}`);
         try {
-          return await HANDLERS[name](app, argument);
+          return await HANDLERS[name](app, argument, selected);
         } catch (error) {
           inBackground(app.log, COMMANDS[name].title, showFailure(app.log, COMMANDS[name].title, error));
           return undefined;

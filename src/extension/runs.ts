@@ -1,5 +1,5 @@
 /** The runs that this window knows: found in folders, summarised from the ends of their journals, live ones followed. Knows nothing of views or workers. */
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Event } from '../core/events.ts';
@@ -8,25 +8,21 @@ import { emptyState, fold, foldInto } from '../core/fold.ts';
 import { FILES } from '../run/layout.ts';
 import { liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
-import type { RunSummary } from '../run/runs.ts';
-import { summarizeRun } from '../run/runs.ts';
+import type { Glance, RunSummary } from '../run/runs.ts';
+import { glanceAt, stampOf } from '../run/runs.ts';
 import type { Log } from './failures.ts';
 import { inBackground } from './failures.ts';
 
 /** Rows are drawn again at most as often while a run is live. */
 const QUIET_MS = 300;
-/** A long look through many folders shows what it has at least as often. */
-const SHOW_MS = 100;
+/** A long look through many folders shows what it has after this time, and then whenever that has doubled. */
+const FIRST_SHOW_MS = 100;
+/** Folders that are looked at together: a disk far away answers each of them late. */
+const TOGETHER = 16;
 /** How often it is asked whether a live run's worker still lives: one that was killed says nothing. */
 const LIFE_MS = 2000;
 /** States of ended runs that are kept. */
 const KEPT_STATES = 50;
-
-/** What is known of a run folder; `stamp` tells whether it must be read again. */
-interface Known {
-  summary: RunSummary;
-  stamp: string;
-}
 
 interface Followed {
   state: RunState;
@@ -42,7 +38,7 @@ export interface Taker {
 export class Runs implements vscode.Disposable {
   readonly #sources: () => Promise<string[]>;
   readonly #log: Log;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, Glance>();
   readonly #followed = new Map<string, Followed>();
   readonly #states = new Map<string, { stamp: string; state: Promise<RunState> }>();
   readonly #changed = new vscode.EventEmitter<string | undefined>();
@@ -67,13 +63,12 @@ export class Runs implements vscode.Disposable {
   /** Newest first. */
   list(): RunSummary[] {
     const all = [...this.#known.keys()].map(folder => this.get(folder)!);
-    return all.sort(
-      (a, b) => b.created.localeCompare(a.created) || b.name.localeCompare(a.name, 'en', { numeric: true }),
-    );
+    return all.sort(newestFirst);
   }
 
   live(): RunSummary[] {
-    return this.list().filter(({ status }) => status === 'live');
+    const live = [...this.#followed.keys()].flatMap(folder => this.get(folder) ?? []);
+    return live.filter(({ status }) => status === 'live').sort(newestFirst);
   }
 
   /** The summary, with the live numbers where the run is followed. */
@@ -95,7 +90,7 @@ export class Runs implements vscode.Disposable {
   async state(folder: string): Promise<RunState> {
     const followed = this.#followed.get(folder);
     if (followed?.state.last !== undefined) return followed.state;
-    const stamp = await stampOf(folder);
+    const stamp = (await stampOf(folder)) ?? '';
     const kept = this.#states.get(folder);
     if (kept?.stamp === stamp) return kept.state;
     const state = openRun(folder).events().then(fold);
@@ -120,7 +115,7 @@ export class Runs implements vscode.Disposable {
 
   /** Takes a run folder in that was just made, without looking through all others. */
   async add(folder: string): Promise<RunSummary> {
-    await this.#look(folder, folder.split(/[\\/]/).at(-1)!);
+    await this.#look(folder);
     this.#changed.fire(undefined);
     const summary = this.get(folder);
     if (summary === undefined) throw new Error(`${folder} is not a run folder.`);
@@ -135,17 +130,20 @@ export class Runs implements vscode.Disposable {
   }
 
   async #findAll(): Promise<void> {
-    let shown = performance.now();
+    const began = performance.now();
+    let show = FIRST_SHOW_MS;
     const sources = [...new Set(await this.#sources())];
+    const folders = (await Promise.all(sources.map(foldersIn))).flat();
     const found = new Set<string>();
-    for (const source of sources) {
-      for (const name of await foldersIn(source)) {
-        const folder = join(source, name);
-        if (await this.#look(folder, name)) found.add(folder);
-        if (performance.now() - shown < SHOW_MS) continue;
-        this.#changed.fire(undefined);
-        shown = performance.now();
-      }
+    for (let i = 0; i < folders.length; i += TOGETHER) {
+      await Promise.all(
+        folders.slice(i, i + TOGETHER).map(async folder => {
+          if (await this.#look(folder)) found.add(folder);
+        }),
+      );
+      if (performance.now() - began < show) continue;
+      this.#changed.fire(undefined);
+      show = 2 * (performance.now() - began);
     }
     for (const folder of this.#known.keys()) if (!found.has(folder)) this.#forget(folder);
     this.#watch(sources);
@@ -153,17 +151,11 @@ export class Runs implements vscode.Disposable {
   }
 
   /** Reads a run's summary where something in its folder changed. False where it is no run folder. */
-  async #look(folder: string, name: string): Promise<boolean> {
-    const stamp = await stampOf(folder);
-    if (stamp === '') return false;
-    const known = this.#known.get(folder);
-    if (known?.stamp !== stamp) {
-      const summary = summarizeRun(folder, name);
-      this.#known.set(folder, { summary, stamp });
-      // Reading ends of journals is quick but not asynchronous: the window may draw in between.
-      await new Promise(resolve => setImmediate(resolve));
-    }
-    const isLive = this.#known.get(folder)?.summary.status === 'live';
+  async #look(folder: string): Promise<boolean> {
+    const glance = await glanceAt(folder, this.#known.get(folder));
+    if (glance === undefined) return false;
+    this.#known.set(folder, glance);
+    const isLive = glance.summary.status === 'live';
     if (isLive && !this.#followed.has(folder)) this.#followLive(folder);
     if (!isLive) this.#unfollow(folder);
     return true;
@@ -218,7 +210,10 @@ export class Runs implements vscode.Disposable {
       if (this.#watched.has(source)) continue;
       // A folder that is made later is seen from here too: the pattern's base need not exist yet.
       const watcher = vscode.workspace.createFileSystemWatcher(
-        new vscode.RelativePattern(vscode.Uri.file(source), `*/{${FILES.manifest},${FILES.lock}}`),
+        new vscode.RelativePattern(
+          vscode.Uri.file(source),
+          `*/{${FILES.manifest},${FILES.lock},${FILES.label}}`,
+        ),
       );
       const changed = (): void => this.#refreshSoon();
       this.#watched.set(
@@ -268,35 +263,20 @@ export class Runs implements vscode.Disposable {
   }
 }
 
-/** Names of the folders in a folder, later numbers first, so that new runs are seen first; none where it is not there. */
+const NAMES = new Intl.Collator('en', { numeric: true });
+
+/** By when they began, written so that texts compare as times do; then by name. */
+const newestFirst = (a: RunSummary, b: RunSummary): number =>
+  a.created === b.created ? NAMES.compare(b.name, a.name) : a.created < b.created ? 1 : -1;
+
+/** The folders in a folder, later numbers first, so that new runs are seen first; none where it is not there. */
 async function foldersIn(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     const names = entries.filter(entry => entry.isDirectory()).map(({ name }) => name);
-    return names.sort((a, b) => b.localeCompare(a, 'en', { numeric: true }));
+    return names.sort((a, b) => NAMES.compare(b, a)).map(name => join(folder, name));
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
     throw error;
   }
 }
-
-/** What changes with a run folder's journal and lock; '' where it is no run folder. */
-async function stampOf(folder: string): Promise<string> {
-  const facts = await Promise.all(
-    [FILES.manifest, FILES.events, FILES.lock].map(name => stampOfFile(join(folder, name))),
-  );
-  return facts[0] === '' ? '' : facts.join(' ');
-}
-
-async function stampOfFile(path: string): Promise<string> {
-  try {
-    const { size, mtimeMs } = await stat(path);
-    return `${size}@${mtimeMs}`;
-  } catch (error) {
-    if (isMissing(error)) return '';
-    throw error;
-  }
-}
-
-const isMissing = (error: unknown): boolean =>
-  ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');

@@ -41,10 +41,12 @@ export async function createRun(run: NewRun): Promise<{ folder: string; manifest
       created: timestamp(),
       config,
       hashes,
+      configFile: run.file,
       versions: run.versions,
-      ...(git && { git }),
+      ...(git && { git: { commit: git.commit, isDirty: git.isDirty } }),
     };
     writeAtomically(join(folder, FILES.config), run.text);
+    if (git?.changes !== undefined) writeAtomically(join(folder, FILES.changes), git.changes);
     if (run.pieces) writePieces(folder, run.pieces);
     // Last, because a folder with a manifest is a run.
     writeAtomically(join(folder, FILES.manifest), manifestText(manifest, folder));
@@ -136,22 +138,32 @@ async function readable(path: string, hash: () => Promise<string>): Promise<stri
   }
 }
 
-/** Commit and state of the repository around the folder; undefined outside of one or where there is no git. */
-async function gitOf(folder: string): Promise<Manifest['git']> {
+/** Changes that are longer are not kept: a repository of data is no part of a run. */
+const LONGEST_CHANGES = 1 << 24;
+
+/**
+ * Commit and state of the repository around the folder, and how its tracked files differ; undefined outside of one or where there
+ * is no git.
+ */
+async function gitOf(
+  folder: string,
+): Promise<(NonNullable<Manifest['git']> & { changes?: string }) | undefined> {
   const git = async (...args: string[]): Promise<string | undefined> => {
     try {
       const { stdout } = await promisify(execFile)('git', ['-C', folder, ...args], {
         timeout: 5000,
-        maxBuffer: 1 << 24,
+        maxBuffer: LONGEST_CHANGES,
       });
-      return stdout.trim();
+      return stdout;
     } catch {
-      // No git, no repository, no commit yet or no answer in time: all mean that the run knows no commit.
+      // No git, no repository, no commit yet, no answer in time or too long a one: all mean that the run does not know.
       return undefined;
     }
   };
-  const commit = await git('rev-parse', 'HEAD');
+  const commit = (await git('rev-parse', 'HEAD'))?.trim();
   if (commit === undefined || commit === '') return undefined;
   const status = await git('status', '--porcelain');
-  return { commit, isDirty: status !== '' };
+  const isDirty = status === undefined || status.trim() !== '';
+  const changes = isDirty ? await git('diff', 'HEAD', '--no-color', '--no-ext-diff') : undefined;
+  return { commit, isDirty, ...(changes !== undefined && changes !== '' && { changes }) };
 }

@@ -5,6 +5,10 @@ export const FILES = {
   manifest: 'run.json',
   /** The config file as the user wrote it. */
   config: 'config.branchpoint.json',
+  /** What the user calls the run: {label, tags}. The only file that is rewritten; it says nothing of what happened. */
+  label: 'label.json',
+  /** Tracked files of the repository as they differed from the commit that the manifest names; only where they did. */
+  changes: 'git.diff',
   /** {pid, socket, startedAt, token, …} of the worker that owns the folder; absent when none does. */
   lock: 'run.lock',
   /** Append-only journal, one event per line. */

@@ -63,13 +63,6 @@ export function lastWholeLine(path: string): { line?: Line; end: number } {
   }
 }
 
-/** The whole lines in the last `size` bytes of a file; the first of them may be the end of a longer one and is left out. */
-export function tailLines(path: string, size: number): Line[] {
-  const total = fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  const start = Math.max(0, total - size);
-  return split(readSpan(path, start, total - start), start).slice(start > 0 ? 1 : 0);
-}
-
 /** Bytes of a span; fewer where the file ends before. */
 export function readSpan(path: string, offset: number, length: number): Buffer {
   if (length === 0) return Buffer.alloc(0);
@@ -91,7 +84,8 @@ export function readSpan(path: string, offset: number, length: number): Buffer {
 /** Byte behind the line feed of a line. */
 export const endOf = ({ offset, length }: Line): number => offset + length + 1;
 
-function split(bytes: Buffer, at: number): Line[] {
+/** The lines of a span that begins at byte `at` of a file; bytes behind the last line feed are left out. */
+export function split(bytes: Buffer, at: number): Line[] {
   const lines: Line[] = [];
   for (let start = 0; ;) {
     const end = bytes.indexOf(LINE_FEED, start);

@@ -23,6 +23,8 @@ export interface Manifest {
    * absent where the config names none.
    */
   hashes: Record<string, string>;
+  /** The file that `config` was read from; on disk relative to the run folder. Absent in runs of earlier versions. */
+  configFile?: string;
   /** Of this program and what it computes with. */
   versions: Record<string, string>;
   /** Commit of the repository that the config file is in, and whether its files differed from it; absent outside of one. */
@@ -36,6 +38,7 @@ const stored: Shape<Stored> = record<Stored>({
   created: text,
   config: value => value,
   hashes: table(text),
+  configFile: optional(text),
   versions: table(text),
   git: optional(record<NonNullable<Manifest['git']>>({ commit: text, isDirty: yes })),
 });
@@ -46,11 +49,9 @@ const stored: Shape<Stored> = record<Stored>({
  */
 export function readManifest(runFolder: string): Manifest {
   const path = join(runFolder, FILES.manifest);
-  const broken = (message: string, fix?: string): FailureError =>
-    new FailureError({ where: 'store', message, ...(fix !== undefined && { fix }) });
-  let json: unknown;
+  let written: string;
   try {
-    json = JSON.parse(fs.readFileSync(path, 'utf8'));
+    written = fs.readFileSync(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       throw broken(
@@ -59,23 +60,65 @@ export function readManifest(runFolder: string): Manifest {
       );
     throw broken(`${path} cannot be read: ${(error as Error).message}`);
   }
-  refuseNewer(json, path);
-  const manifest = stored(json, path);
+  const manifest = stored(parsed(written, path), path);
   const checked = validate(manifest.config);
   if ('problems' in checked) {
     const [problem] = checked.problems;
     throw broken(`${path}: config.${problem?.key} ${problem?.message}`, problem?.fix);
   }
-  return { ...manifest, config: mapPaths(checked.config, value => resolve(runFolder, value)) };
+  return {
+    ...manifest,
+    ...(manifest.configFile !== undefined && { configFile: resolve(runFolder, manifest.configFile) }),
+    config: mapPaths(checked.config, value => resolve(runFolder, value)),
+  };
 }
+
+function parsed(written: string, path: string): unknown {
+  let json: unknown;
+  try {
+    json = JSON.parse(written);
+  } catch (error) {
+    throw broken(`${path} cannot be read: ${(error as Error).message}`);
+  }
+  refuseNewer(json, path);
+  return json;
+}
+
+/** What a list of runs needs of a manifest. */
+export interface ManifestHead {
+  format: Manifest['format'];
+  created: string;
+  config: { name: string; steps: number };
+}
+
+const head: Shape<ManifestHead> = record<ManifestHead>({
+  format: record<Manifest['format']>({ major: count, minor: count }),
+  created: text,
+  config: record<ManifestHead['config']>({ name: text, steps: count }),
+});
+
+/** The head of a manifest from its text; the rest is not looked at, for a thousand are read while somebody waits. */
+export const manifestHead = (written: string, path: string): ManifestHead =>
+  head(parsed(written, path), path);
+
+const broken = (message: string, fix?: string): FailureError =>
+  new FailureError({ where: 'store', message, ...(fix !== undefined && { fix }) });
 
 /** The manifest's text: paths are relative to the run folder, so that a project can be moved as a whole. */
 export function manifestText(manifest: Manifest, runFolder: string): string {
-  const config = mapPaths(manifest.config, value => {
-    const path = relative(runFolder, resolve(value));
-    return isAbsolute(path) ? path : path.split(sep).join('/') || '.';
-  });
-  return `${JSON.stringify({ ...manifest, config }, null, 2)}\n`;
+  const { configFile } = manifest;
+  const stored = {
+    ...manifest,
+    config: mapPaths(manifest.config, path => pathFrom(runFolder, path)),
+    ...(configFile !== undefined && { configFile: pathFrom(runFolder, configFile) }),
+  };
+  return `${JSON.stringify(stored, null, 2)}\n`;
+}
+
+/** A path as a folder's files name it; with slashes on every system, absolute only where another drive holds it. */
+export function pathFrom(folder: string, path: string): string {
+  const found = relative(folder, resolve(path));
+  return isAbsolute(found) ? found : found.split(sep).join('/') || '.';
 }
 
 /** Throws where the value says that a newer major version wrote it; a newer minor is readable. */

@@ -1,15 +1,15 @@
 /** What a glance at a run folder shows. Reads ends of journals, never whole ones. */
-import { join } from 'node:path';
+import { open, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { Event, EventOf } from '../core/events.ts';
-import { withoutVoided } from '../core/journalOrder.ts';
 import { FailureError } from '../core/types.ts';
-import { statOf } from './disk.ts';
 import { eventOf } from './eventShape.ts';
+import { readLabel, type Label } from './label.ts';
 import { FILES } from './layout.ts';
-import { tailLines, type Line } from './lines.ts';
+import type { Line } from './lines.ts';
+import { split } from './lines.ts';
 import { liveLock } from './lock.ts';
-import type { Manifest } from './manifest.ts';
-import { readManifest } from './manifest.ts';
+import { manifestHead } from './manifest.ts';
 import { parseLine } from './shape.ts';
 
 /** `live`: its worker runs; `interrupted`: it ended without saying so; the others as it said; `unreadable`: see `problem`. */
@@ -18,6 +18,13 @@ export type RunStatus = 'live' | 'finished' | 'stopped' | 'failed' | 'interrupte
 export interface RunSummary {
   folder: string;
   name: string;
+  /** What the user calls it, and sorts it by. */
+  label?: string;
+  tags: readonly string[];
+  /** Name of its configuration; '' where it cannot be read. */
+  config: string;
+  /** Whose program wrote it (`verl`), where it was not ours. */
+  source?: string;
   status: RunStatus;
   /** Only where the run is live: whether it waits. */
   isPaused: boolean;
@@ -32,53 +39,143 @@ export interface RunSummary {
 }
 
 /** Journal bytes that are looked at for the last step; more only where they hold none. */
-const TAIL = 1 << 16;
+const TAIL = 1 << 14;
 const LONGEST_TAIL = 1 << 24;
 
-/** What a glance at one run folder shows; a folder that cannot be read is `unreadable` and says why. */
-export function summarizeRun(folder: string, name: string): RunSummary {
+/** What a glance at a run folder showed, and what of it must be the same for that to hold still. */
+export interface Glance {
+  stamp: string;
+  summary: RunSummary;
+}
+
+/** Reads no content where nothing changed since the former glance. Undefined where the folder is no run's. */
+export async function glanceAt(folder: string, former?: Glance): Promise<Glance | undefined> {
+  const stamp = await stampOf(folder);
+  if (stamp === undefined) return undefined;
+  if (former?.stamp === stamp) return former;
   try {
-    return summarize(folder, name, readManifest(folder));
+    return { stamp, summary: await summarizeRun(folder) };
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    const nothing = { isPaused: false, created: '', step: 0, steps: 0 };
-    return { folder, name, status: 'unreadable', ...nothing, problem: error.message };
+    // A folder that is deleted while it is looked at is no run's any more.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 
-function summarize(folder: string, name: string, manifest: Manifest): RunSummary {
-  const valid = lastEvents(join(folder, FILES.events));
-  const ended = last(valid, 'run-ended');
-  const finished = last(valid, 'step-finished');
+/** What changes with a run folder's journal, lock and label; undefined where it is no run folder. */
+export async function stampOf(folder: string): Promise<string | undefined> {
+  const names = [FILES.manifest, FILES.events, FILES.lock, FILES.label];
+  const [manifest, ...others] = await Promise.all(names.map(name => stampOfFile(join(folder, name))));
+  return manifest === '' ? undefined : [manifest, ...others].join(' ');
+}
+
+async function stampOfFile(path: string): Promise<string> {
+  try {
+    const { size, mtimeMs } = await stat(path);
+    return `${size}@${mtimeMs}`;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    throw error;
+  }
+}
+
+/** What a glance at one run folder shows; a folder that cannot be read is `unreadable` and says why. */
+export async function summarizeRun(folder: string): Promise<RunSummary> {
+  const name = basename(folder);
+  let called: Label = { tags: [] };
+  try {
+    called = await readLabel(folder);
+    return { folder, name, ...called, ...(await summarize(folder)) };
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    const nothing = { config: '', isPaused: false, created: '', step: 0, steps: 0 };
+    return { folder, name, ...called, status: 'unreadable', ...nothing, problem: error.message };
+  }
+}
+
+async function summarize(folder: string): Promise<Omit<RunSummary, 'folder' | 'name' | 'tags'>> {
+  const path = join(folder, FILES.manifest);
+  const [written, { ended, finished, change }] = await Promise.all([
+    readFile(path, 'utf8'),
+    lastFacts(join(folder, FILES.events)),
+  ]);
+  const { config, created } = manifestHead(written, path);
   const isLive = liveLock(folder) !== undefined;
-  const lastChange = valid.findLast(({ type }) => type === 'paused' || type === 'resumed');
   return {
-    folder,
-    name,
+    config: config.name,
     status: isLive ? 'live' : (ended?.outcome ?? 'interrupted'),
-    isPaused: isLive && lastChange?.type === 'paused',
-    created: manifest.created,
+    isPaused: isLive && change?.type === 'paused',
+    created,
     step: finished?.step ?? 0,
-    steps: manifest.config.steps,
+    steps: config.steps,
     ...(finished && { reward: finished.summary.reward.mean }),
     ...(!isLive && ended?.failure && { problem: ended.failure.message }),
   };
 }
 
-const last = <T extends Event['type']>(events: readonly Event[], type: T): EventOf<T> | undefined =>
-  events.findLast((event): event is EventOf<T> => event.type === type);
+/** The last of each kind that still holds. */
+interface LastFacts {
+  ended?: EventOf<'run-ended'>;
+  finished?: EventOf<'step-finished'>;
+  change?: EventOf<'paused' | 'resumed'>;
+}
 
-/** Events at the end of the journal that still hold, at least back to the last finished step where there is one in reach. */
-function lastEvents(path: string): Event[] {
-  const size = statOf(path)?.size ?? 0;
+/** Reads the journal from its end, at least back to the last finished step where there is one in reach. */
+async function lastFacts(path: string): Promise<LastFacts> {
   for (let tail = TAIL; ; tail *= 16) {
-    const events = withoutVoided(tailLines(path, tail).flatMap(line => parsed(line, path)));
-    if (tail >= size || tail >= LONGEST_TAIL || events.some(({ type }) => type === 'step-finished'))
-      return events;
+    const { lines, isWhole } = await readTail(path, tail);
+    const facts = lastOf(lines, path);
+    if (facts.finished || isWhole || tail >= LONGEST_TAIL) return facts;
   }
 }
 
-function parsed(line: Line, path: string): Event[] {
-  const { event } = eventOf(parseLine(line, path), `${path}, byte ${line.offset}: event`);
-  return event ? [event] : [];
+/** The whole lines in the last bytes of a file; none where there is no file. */
+async function readTail(path: string, size: number): Promise<{ lines: Line[]; isWhole: boolean }> {
+  let handle;
+  try {
+    handle = await open(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { lines: [], isWhole: true };
+    throw error;
+  }
+  try {
+    const total = (await handle.stat()).size;
+    const start = Math.max(0, total - size);
+    const { buffer, bytesRead } = await handle.read(
+      Buffer.allocUnsafe(total - start),
+      0,
+      total - start,
+      start,
+    );
+    // What a window inside the file begins with may be the end of a longer line.
+    return {
+      lines: split(buffer.subarray(0, bytesRead), start).slice(start > 0 ? 1 : 0),
+      isWhole: start === 0,
+    };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Most lines of a journal tell of segments: they are passed without being parsed. */
+const TELLING = /"type":"(?:step-finished|run-ended|paused|resumed)"/;
+
+/** As core/journalOrder says it, walking back: after `resumed` only what is not later than its step holds, and no end does. */
+function lastOf(lines: readonly Line[], path: string): LastFacts {
+  const facts: LastFacts = {};
+  let latest = Infinity;
+  for (const line of lines.toReversed()) {
+    if (!TELLING.test(line.text)) continue;
+    const event = parsed(line, path);
+    if (event === undefined || event.step > latest) continue;
+    if (event.type === 'step-finished') return { ...facts, finished: event };
+    if (event.type === 'run-ended' && latest === Infinity) facts.ended ??= event;
+    if (event.type === 'resumed') latest = event.step;
+    if (event.type === 'paused' || event.type === 'resumed') facts.change ??= event;
+  }
+  return facts;
+}
+
+function parsed(line: Line, path: string): Event | undefined {
+  return eventOf(parseLine(line, path), `${path}, byte ${line.offset}: event`).event;
 }

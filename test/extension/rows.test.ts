@@ -15,6 +15,8 @@ import type { RunSummary } from '../../src/run/runs.ts';
 const live: RunSummary = {
   folder: '/runs/sample-1',
   name: 'sample-1',
+  tags: [],
+  config: 'sample',
   status: 'live',
   isPaused: false,
   created: '',

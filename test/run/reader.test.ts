@@ -1,7 +1,8 @@
 /** A run folder is read the same while it grows, after it ended, and whatever happened to its files — or says what is wrong. */
 import assert from 'node:assert/strict';
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'mocha';
 import { defaults } from '../../src/core/config.ts';
 import type { Event } from '../../src/core/events.ts';
@@ -12,7 +13,8 @@ import { createRun } from '../../src/run/create.ts';
 import { Journal } from '../../src/run/journal.ts';
 import { acquireLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
-import { summarizeRun, type RunSummary } from '../../src/run/runs.ts';
+import { readLabel, writeLabel } from '../../src/run/label.ts';
+import { glanceAt, summarizeRun, type RunSummary } from '../../src/run/runs.ts';
 import { closeTrees, openTrees, writeTree } from '../../src/run/trees.ts';
 import { STARTED, finished, inFolder, smallTree } from './fixtures.ts';
 
@@ -85,6 +87,31 @@ describe('create', () => {
     inFolder(async project => {
       const names = await Promise.all([1, 2, 3, 4].map(() => newRun(project)));
       assert.equal(new Set(names.map(({ folder }) => folder)).size, 4);
+    }));
+
+  it('records the commit around the config file, and how tracked files differ from it', () =>
+    inFolder(async project => {
+      const git = (...args: string[]): string =>
+        execFileSync('git', ['-C', project, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args], {
+          encoding: 'utf8',
+        });
+      assert.equal((await newRun(project)).manifest.git, undefined);
+      git('init', '-q');
+      writeFileSync(join(project, '.gitignore'), '*\n!reward.mjs\n!.gitignore\n');
+      writeFileSync(join(project, 'reward.mjs'), 'export const reward = 1;\n');
+      git('add', '.');
+      git('commit', '-qm', 'First');
+      const commit = git('rev-parse', 'HEAD').trim();
+      const clean = await newRun(project);
+      assert.deepEqual(clean.manifest.git, { commit, isDirty: false });
+      assert.ok(!existsSync(join(clean.folder, 'git.diff')));
+      writeFileSync(join(project, 'reward.mjs'), 'export const reward = 2;\n');
+      const changed = await newRun(project);
+      assert.deepEqual(changed.manifest.git, { commit, isDirty: true });
+      assert.match(
+        readFileSync(join(changed.folder, 'git.diff'), 'utf8'),
+        /-export const reward = 1;\n\+export/,
+      );
     }));
 
   it('says which file cannot be read', () =>
@@ -296,7 +323,7 @@ function damaged(bytes: Buffer, seed: number): Buffer {
 }
 
 describe('runs', () => {
-  const glance = (folder: string): RunSummary => summarizeRun(folder, basename(folder));
+  const glance = (folder: string): Promise<RunSummary> => summarizeRun(folder);
 
   it('show at a glance how far they are and how they ended', () =>
     inFolder(async project => {
@@ -313,7 +340,7 @@ describe('runs', () => {
       writeFileSync(join(cut.folder, 'events.jsonl'), '{"seq":0');
       const broken = await newRun(project);
       writeFileSync(join(broken.folder, 'run.json'), '{}');
-      const list = [cut, live, done, broken].map(({ folder }) => glance(folder));
+      const list = await Promise.all([cut, live, done, broken].map(({ folder }) => glance(folder)));
       lock.release();
       assert.deepEqual(
         new Map(
@@ -344,11 +371,11 @@ describe('runs', () => {
         2,
       );
       journal.flush();
-      const failed = glance(folder);
+      const failed = await glance(folder);
       assert.deepEqual([failed.status, failed.step, failed.problem], ['failed', 2, 'Out of memory.']);
       journal.tell({ type: 'resumed', from: 'checkpoints/step-000001' }, 1);
       journal.close();
-      const resumed = glance(folder);
+      const resumed = await glance(folder);
       assert.deepEqual([resumed.status, resumed.step, resumed.problem], ['interrupted', 1, undefined]);
     }));
 
@@ -363,7 +390,29 @@ describe('runs', () => {
       journal.tell(finished(0.5), 2);
       journal.tell({ type: 'resumed', from: 'checkpoints/step-000001' }, 1);
       journal.close();
-      const { step, reward } = glance(folder);
+      const { step, reward } = await glance(folder);
       assert.deepEqual([step, reward], [1, 0.25]);
+    }));
+
+  it('show what the user calls them, also where they cannot be read, and are looked at again when that changes', () =>
+    inFolder(async project => {
+      const { folder } = await newRun(project);
+      const plain = (await glanceAt(folder))!;
+      assert.deepEqual(
+        [plain.summary.label, plain.summary.tags, plain.summary.config],
+        [undefined, [], 'test'],
+      );
+      assert.equal(await glanceAt(folder, plain), plain, 'nothing changed, nothing is read');
+      writeLabel(folder, { label: ' Baseline ', tags: ['paper', ' seed 1', 'paper', ''] });
+      const named = (await glanceAt(folder, plain))!;
+      assert.deepEqual([named.summary.label, named.summary.tags], ['Baseline', ['paper', 'seed 1']]);
+      writeFileSync(join(folder, 'run.json'), '{');
+      const broken = (await glanceAt(folder, named))!;
+      assert.deepEqual([broken.summary.status, broken.summary.label], ['unreadable', 'Baseline']);
+      writeLabel(folder, { label: '', tags: [] });
+      assert.deepEqual(await readLabel(folder), { tags: [] });
+      writeFileSync(join(folder, 'label.json'), 'Baseline');
+      assert.match((await summarizeRun(folder)).problem ?? '', /label\.json is not JSON/);
+      assert.equal(await glanceAt(join(project, 'nowhere')), undefined);
     }));
 });
