@@ -10,10 +10,10 @@ import { fold, type RunState } from '../core/fold.ts';
 import type { Failure } from '../core/types.ts';
 import { serve } from '../protocol/channel.ts';
 import type { WorkerVerbs } from '../protocol/verbs.ts';
-import { lastCheckpoint, pruneCheckpoints, saveCheckpoint, type Checkpoint } from '../run/checkpoint.ts';
-import { elapsed, watchJumps } from '../run/clock.ts';
+import { lastCheckpoint, pruneCheckpoints, type Checkpoint } from '../run/checkpoint.ts';
+import { watchJumps } from '../run/clock.ts';
 import { refuseChanged, writePieces } from '../run/create.ts';
-import { copy, makeFolder, removeInterrupted, writeAtomically } from '../run/disk.ts';
+import { makeFolder, removeInterrupted, writeAtomically } from '../run/disk.ts';
 import { Journal } from '../run/journal.ts';
 import { FILES, checkpointName } from '../run/layout.ts';
 import { acquireLock } from '../run/lock.ts';
@@ -32,13 +32,13 @@ import {
 import type { Evaluated } from './evaluate.ts';
 import { evaluationId, makeEvaluations, type Evaluations, type EvaluationSettings } from './evaluations.ts';
 import { openReward } from './judges.ts';
-import { keepsWeights, openKeeper, type Keeper } from './keeper.ts';
+import { keepsWeights, openKeeper } from './keeper.ts';
 import { canBeMended, failureOf, waitForMending } from './mending.ts';
-import type { Policy } from './policy/policy.ts';
 import { openTasks } from './promptLengths.ts';
+import { saver } from './saving.ts';
 import { makeControl, type Control } from './status.ts';
 import type { ToolPool } from './tools/tool.ts';
-import { train, type Training } from './train.ts';
+import { train } from './train.ts';
 
 /** Who looks on. */
 export interface Watcher {
@@ -93,12 +93,17 @@ export async function work(
       watcher.tell(event);
     };
     const jumps = watchJumps();
+    const canWait = watcher.isAlone !== true;
     const tell = (fact: Fact, step: number): void => {
       const jump = jumps();
-      if (Math.abs(jump) > NOTED_JUMP_MS) announce(journal.tell(clockJumped(jump), step));
+      if (Math.abs(jump) > NOTED_JUMP_MS) {
+        announce(journal.tell(clockJumped(jump), step));
+        // A machine that slept while the run waited was woken by who lets it go on.
+        if (canWait && fact.type !== 'resumed')
+          control.holdUp(`${jumpText(jump)} Nothing is lost: resume the run to go on.`);
+      }
       announce(journal.tell(fact, step));
     };
-    const canWait = watcher.isAlone !== true;
     const given = { runFolder, manifest, config, equipment, control, journal };
     return await live({ ...given, announce, tell, canWait, closers: [] });
   } finally {
@@ -135,12 +140,12 @@ async function listen(path: string, verbs: WorkerVerbs): Promise<() => Promise<v
 /** Clocks are corrected by less all the time. */
 const NOTED_JUMP_MS = 60_000;
 
+const jumpText = (ms: number): string =>
+  `The clock jumped by ${Math.round(ms / 1000)} seconds, or the machine slept: times told before and after do not compare. Durations are not affected.`;
+
 const clockJumped = (ms: number): Fact => ({
   type: 'warned',
-  failure: {
-    where: 'store',
-    message: `The clock jumped by ${Math.round(ms / 1000)} seconds, or the machine slept: times told before and after do not compare. Durations are not affected.`,
-  },
+  failure: { where: 'store', message: jumpText(ms) },
 });
 
 /**
@@ -218,7 +223,7 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   for (const step of dueEvaluations(config, done)) evaluations.start(step);
   control.settle('running');
   const parts = { config, dataset, tokenizer, tools, evaluations, control, tell: telling, policy };
-  const save = saver(heard, { policy, tokenizer, keeper, checkpoint });
+  const save = saver({ ...heard, policy, tokenizer, keeper, checkpoint });
   try {
     return await train({ ...parts, ...(reference && { reference }), ...judging, ...keeper, save }, done);
   } catch (error) {
@@ -297,41 +302,6 @@ function runStarted(
     device: info.device,
     parameters: info.parameters,
     seed: config.seed,
-  };
-}
-
-/** Saves what a step left, once, and drops the optimiser state of old checkpoints. */
-function saver(
-  { runFolder, config, control, journal, tell }: Life,
-  {
-    policy,
-    tokenizer,
-    keeper,
-    checkpoint,
-  }: { policy: Policy; tokenizer: RunTokenizer; keeper: Keeper; checkpoint: Checkpoint | undefined },
-): Training['save'] {
-  let last = checkpoint && { step: checkpoint.state.step, name: checkpoint.name };
-  return async step => {
-    if (last?.step === step) return last.name;
-    const started = elapsed();
-    control.phase('saving');
-    // What the checkpoint stands on must be on the medium before it.
-    keeper.sync();
-    journal.sync();
-    const state = {
-      step,
-      seed: config.seed,
-      journalSeq: journal.nextSeq,
-    };
-    const fill = async (folder: string): Promise<void> => {
-      await policy.save(folder, true);
-      for (const file of tokenizer.files) await copy(file, join(folder, basename(file)));
-    };
-    const { folder, hash } = await saveCheckpoint(runFolder, step, fill, state);
-    tell({ type: 'checkpoint-saved', folder, hash, seconds: (elapsed() - started) / 1000 }, step);
-    pruneCheckpoints(runFolder, config.checkpoint.keep, saved => keepsWeights(config, saved), step);
-    last = { step, name: folder };
-    return folder;
   };
 }
 

@@ -103,7 +103,7 @@ async function mayGoOn(run: Training, step: number): Promise<boolean> {
   const from = step > 0 ? await run.save(step) : 'the start';
   if (control.asked === 'stop') return false;
   control.settle('paused');
-  tell({ type: 'paused', reason: 'asked to pause' }, step);
+  tell({ type: 'paused', reason: control.reason }, step);
   const goesOn = (await control.released()) === 'go';
   if (goesOn) tell({ type: 'resumed', from }, step);
   return goesOn;

@@ -1,6 +1,6 @@
 /** What a person can mend pauses a run with a reason; mended, it goes on and comes to the same as one that nothing happened to. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'mocha';
@@ -9,6 +9,7 @@ import { fold } from '../../src/core/fold.ts';
 import { FailureError } from '../../src/core/types.ts';
 import { setClock } from '../../src/run/clock.ts';
 import { interceptWrites, type Operation } from '../../src/run/disk.ts';
+import { FILES, checkpointName } from '../../src/run/layout.ts';
 import { connectWorker } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
 import type { Equipment } from '../../src/worker/equipment.ts';
@@ -227,26 +228,55 @@ describe('a run in trouble', () => {
     await assertSame(folder);
   });
 
-  it('is not moved by a clock that jumps, but says so', async () => {
+  const jumps: Record<number, number> = { 2: 365 * 864e5, 3: -30 * 864e5 };
+  const jumping = (): ((event: Event) => void) => {
+    let offset = 0;
+    restore = setClock(() => Date.now() + offset);
+    return event => {
+      if (event.type === 'step-started') offset = jumps[event.step] ?? offset;
+    };
+  };
+  const secondsOf = (texts: readonly string[]): (string | undefined)[] =>
+    texts.map(text => /jumped by (-?\d+) seconds/.exec(text)?.[1]);
+  const jumped = ['31536000', '-34128000'];
+
+  it('waits after the step in which the clock jumped, with all of it saved, and says why', async () => {
+    const folder = await make();
+    const event = jumping();
+    const saved: string[][] = [];
+    const mend = (): void => void saved.push(readdirSync(join(folder, FILES.checkpoints)).toSorted());
+    const { outcome, reasons } = await take(folder, tinyEquipment(), { event, mend });
+    assert.equal(outcome, 'finished');
+    assert.deepEqual(secondsOf(reasons), jumped);
+    assert.deepEqual(
+      saved.map(names => names.at(-1)),
+      [checkpointName(2), checkpointName(3)],
+    );
+    const { summaries } = fold(await openRun(folder).events());
+    for (const { summary } of summaries)
+      assert.ok(summary.seconds.total >= 0 && summary.seconds.total < 600, `${summary.seconds.total} s`);
+    const { trees, weights } = await deedsOf(folder);
+    assert.deepEqual({ trees, weights }, { trees: wanted.trees, weights: wanted.weights });
+  });
+
+  it('does not wait again for a jump of the clock while it waited', async () => {
     const folder = await make();
     let offset = 0;
     restore = setClock(() => Date.now() + offset);
-    const jumps: Record<number, number> = { 2: 365 * 864e5, 3: -30 * 864e5 };
-    const { outcome, reasons } = await take(folder, tinyEquipment(), {
-      event: event => {
-        if (event.type === 'step-started') offset = jumps[event.step] ?? offset;
-      },
-    });
-    assert.deepEqual({ outcome, reasons }, { outcome: 'finished', reasons: [] });
-    const state = fold(await openRun(folder).events());
-    assert.deepEqual(
-      state.warnings.map(({ failure }) => /jumped by (-?\d+) seconds/.exec(failure.message)?.[1]),
-      [String(365 * 86400), String(-395 * 86400)].map(seconds => seconds),
-    );
-    for (const { summary } of state.summaries) {
-      assert.ok(summary.seconds.total >= 0 && summary.seconds.total < 600, `${summary.seconds.total} s`);
-    }
-    assert.equal(state.summaries.length, 4);
+    const event = during(2, () => (offset = 864e5));
+    const mend = (): void => void (offset *= 2);
+    const { outcome, reasons } = await take(folder, tinyEquipment(), { event, mend });
+    assert.equal(outcome, 'finished');
+    assert.deepEqual(secondsOf(reasons), ['86400']);
+  });
+
+  it('goes on where the clock jumps and nobody is there, and says so', async () => {
+    const folder = await make();
+    const tell = jumping();
+    assert.equal(await work(folder, tinyEquipment(), () => ({ tell, isAlone: true })), 'finished');
+    const { warnings, summaries } = fold(await openRun(folder).events());
+    assert.deepEqual(secondsOf(warnings.map(({ failure }) => failure.message)), jumped);
+    assert.equal(summaries.length, 4);
   });
 
   it('refuses to go on with other data, and says which; put back, it goes on', async () => {

@@ -106,8 +106,9 @@ describe('branchpoint', () => {
   });
   after(() => {
     for (const child of started) child.kill('SIGKILL');
-    for (const name of readdirSync(join(parent, 'runs'))) {
-      const worker = liveLock(join(parent, 'runs', name));
+    const runs = join(parent, 'runs');
+    for (const name of existsSync(runs) ? readdirSync(runs) : []) {
+      const worker = liveLock(join(runs, name));
       if (worker) process.kill(worker.pid, 'SIGKILL');
     }
     rmSync(parent, { recursive: true });

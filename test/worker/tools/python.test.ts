@@ -189,7 +189,10 @@ for (const sandbox of ['bubblewrap', 'pyodide'] as const) {
     }
 
     it('leaves no process behind when it is closed', async function () {
-      if (!existsSync('/proc/self/cmdline')) return this.skip();
+      if (!existsSync('/proc/self/cmdline')) {
+        console.log('      skipped: there is no /proc here to look for processes in.');
+        return this.skip();
+      }
       assert.notDeepEqual(leftBehind(), []);
       const running = run(['import time', 'time.sleep(60)']);
       await tool?.close();
