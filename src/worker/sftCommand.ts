@@ -1,26 +1,14 @@
 /** `sft CONFIG DEMONSTRATIONS`: a cold start from demonstrations, resumable. Knows nothing of how rows are made or learned. */
-import * as fs from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Config } from '../core/config.ts';
-import { FailureError } from '../core/types.ts';
 import { loadConfig } from '../run/configFile.ts';
 import { elapsed } from '../run/clock.ts';
-import {
-  copy,
-  makeFolder,
-  remove,
-  removeInterrupted,
-  rename,
-  syncFolder,
-  writeAtomically,
-} from '../run/disk.ts';
 import { UsageError, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
 import { openDemonstrations } from './demonstrations.ts';
-import { engineSettings, realEquipment, type RunTokenizer } from './equipment.ts';
-import type { Policy } from './policy/policy.ts';
+import { engineSettings, realEquipment } from './equipment.ts';
 import { SFT_DEFAULTS, runSft, type SftProgress, type SftSettings, type SftState } from './sft.ts';
+import { openTuned, saveTuned } from './tunedFolder.ts';
 
-const STATE = 'sft.json';
 const TELL_EVERY = 20;
 
 export async function sftCommand(call: Call, io: Io): Promise<ExitCode> {
@@ -33,9 +21,7 @@ export async function sftCommand(call: Call, io: Io): Promise<ExitCode> {
   const demonstrations = await openDemonstrations(resolve(call.args[1]!), config.seed);
   const equipment = realEquipment(text => io.err.write(text));
   const tokenizer = await equipment.openTokenizer(config.policy.path);
-  const from = readState(folder);
-  makeFolder(folder);
-  removeInterrupted(folder);
+  const from = openTuned(folder);
   const lengths = { maxPromptTokens: 0, maxResponseTokens: settings.maxRowTokens };
   const longest = {
     ...config,
@@ -52,7 +38,7 @@ export async function sftCommand(call: Call, io: Io): Promise<ExitCode> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, heed);
   try {
     if (from) await policy.load(folder);
-    const save = (state: SftState): Promise<void> => savePolicy(folder, { policy, tokenizer, state });
+    const save = (state: SftState): Promise<void> => saveTuned(folder, { policy, tokenizer, state });
     const tell = teller(io, settings);
     const work = { policy, tokenizer, demonstrations, settings, tell, save, signal: stop.signal };
     const end = await runSft({ ...work, ...(from && { from }) });
@@ -81,41 +67,6 @@ function settingsOf(call: Call, { rollout }: Config): SftSettings {
     rowsPerUpdate: numberOption(call, 'rows', 1) ?? SFT_DEFAULTS.rowsPerUpdate,
     maxRowTokens: rollout.maxPromptTokens + rollout.maxResponseTokens,
   };
-}
-
-function readState(folder: string): SftState | undefined {
-  const path = join(folder, STATE);
-  if (!fs.existsSync(path)) return undefined;
-  const { updates, tokens, rows } = JSON.parse(fs.readFileSync(path, 'utf8')) as Partial<SftState>;
-  if (updates === undefined || tokens === undefined || rows === undefined)
-    throw new FailureError({
-      where: 'store',
-      message: `${path} does not say how far the fine-tuning has come.`,
-      fix: 'Name another folder with --out.',
-    });
-  return { updates, tokens, rows };
-}
-
-/**
- * Writes everything beside and then renames file by file, the state last: what is there stays whole while the new files are written.
- * Throws what a write throws, leaving nothing behind.
- */
-async function savePolicy(
-  folder: string,
-  { policy, tokenizer, state }: { policy: Policy; tokenizer: RunTokenizer; state: SftState },
-): Promise<void> {
-  const beside = join(folder, `.saving.${process.pid}.tmp`);
-  remove(beside);
-  makeFolder(beside);
-  try {
-    await policy.save(beside, true);
-    for (const file of tokenizer.files) await copy(file, join(beside, basename(file)));
-    await syncFolder(beside);
-    for (const name of fs.readdirSync(beside)) rename(join(beside, name), join(folder, name));
-    writeAtomically(join(folder, STATE), `${JSON.stringify(state)}\n`);
-  } finally {
-    remove(beside);
-  }
 }
 
 function teller(io: Io, settings: SftSettings): (progress: SftProgress) => void {
