@@ -3,7 +3,7 @@
  * time. Knows nothing of what they do. `--target linux-x64` takes that platform's native files (default: this one's; `none` for none);
  * `--production` minifies.
  */
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
@@ -49,6 +49,20 @@ const declaredTypes = {
   },
 };
 
+/** parquetjs-lite and its node-int64 make buffers in a way that Node warns of where it does not come out of a node_modules folder, as in bundles. */
+const plainBuffers = {
+  name: 'plain-buffers',
+  setup(build) {
+    build.onLoad({ filter: /(thrift-lite|node-int64)[\\/]\w+\.js$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      const contents = source.replaceAll('new Buffer(', 'bufferOf(');
+      const bufferOf =
+        'const bufferOf = (of, encoding) => typeof of === "number" ? Buffer.alloc(of) : Buffer.from(of, encoding);';
+      return { contents: contents === source ? source : `${contents}\n${bufferOf}\n`, loader: 'js' };
+    });
+  },
+};
+
 const shared = {
   absWorkingDir: root,
   bundle: true,
@@ -79,10 +93,23 @@ const browser = {
 rmSync(at('dist'), { recursive: true, force: true });
 const entries = JSON.parse(readFileSync(at('.ci/entries.json'), 'utf8'));
 await Promise.all([
-  esbuild.build({ ...node, entryPoints: entries.host, external: ['vscode'], plugins: [declaredTypes] }),
-  esbuild.build({ ...node, entryPoints: entries.worker, plugins: [nativeRuntime, declaredTypes] }),
+  esbuild.build({
+    ...node,
+    entryPoints: entries.host,
+    external: ['vscode'],
+    plugins: [declaredTypes, plainBuffers],
+  }),
+  esbuild.build({
+    ...node,
+    entryPoints: entries.worker,
+    plugins: [nativeRuntime, declaredTypes, plainBuffers],
+  }),
   esbuild.build({ ...browser, entryPoints: entries.webview }),
 ]);
+
+for (const file of readdirSync(at('dist')).filter(name => name.endsWith('.cjs')))
+  if (readFileSync(at('dist', file), 'utf8').includes('new Buffer('))
+    throw new Error(`dist/${file} still has "new Buffer(", of which Node would warn users.`);
 
 if (values.target !== 'none') {
   const [platform, arch] = values.target.split('-');
