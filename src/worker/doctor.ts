@@ -3,14 +3,13 @@
  * nothing of command lines or of how results are shown.
  */
 import * as fs from 'node:fs';
-import { totalmem } from 'node:os';
 import { ok, wrong, type CheckResult } from '../core/checkup.ts';
 import type { Config } from '../core/config.ts';
 import { toFailure } from '../protocol/channel.ts';
 import { placeOfKey, readConfigFile } from '../run/configFile.ts';
+import { checkArithmetic, checkContext, checkMemory, memoryLimit, shapeOf } from '../run/plan.ts';
 import { takeTasks, type Dataset } from './dataset.ts';
 import { checkData } from './doctor/data.ts';
-import { checkArithmetic, checkContext, checkMemory, shapeOf } from './doctor/plan.ts';
 import { checkAppending, checkLengths, checkTags, checkTemplate } from './doctor/prompts.ts';
 import { checkRollout } from './doctor/rollout.ts';
 import { checkTools } from './doctor/tools.ts';
@@ -94,8 +93,7 @@ async function examine(examination: Examination): Promise<void> {
     add(...checkArithmetic(config, train.tasks.length));
   }
   const shape = await part('policy', () => shapeOf(config.policy.path));
-  const limit = config.memoryMB === 0 ? 0.75 * totalmem() : config.memoryMB * 1024 * 1024;
-  if (shape) add(...checkMemory(shape, config, limit), ...checkContext(shape, config));
+  if (shape) add(...checkMemory(shape, config, memoryLimit(config)), ...checkContext(shape, config));
   if (tools) add(...((await part('tools', () => checkTools(tools, train?.tasks[0]))) ?? []));
   if (options.tries && tokenizer && tools && train)
     add(...((await part('rollout', () => tryOut(examination, { tokenizer, tools, train }))) ?? []));

@@ -1,9 +1,10 @@
 /** How the parts of a run are opened: which engine and tools, with which settings. Knows nothing of steps, facts or files. */
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import type { Config } from '../core/config.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { closingTag } from '../core/tags.ts';
 import type { Failure } from '../core/types.ts';
+import { memoryLimit } from '../run/plan.ts';
 import { openDataset, type Dataset, type Reading } from './dataset.ts';
 import { openEmbedded } from './policy/embedded/client.ts';
 import type { OpenSettings, Policy, PolicyInfo } from './policy/policy.ts';
@@ -60,7 +61,7 @@ export function engineSettings(
   purpose: Purpose,
   from: { folder: string; tokenizer: RunTokenizer; tags: readonly string[] },
 ): OpenSettings {
-  const { rollout, device, memoryMB } = config;
+  const { rollout, device } = config;
   return {
     folder: from.folder,
     device: device === 'webgpu' ? 'webgpu' : 'cpu',
@@ -70,7 +71,7 @@ export function engineSettings(
     stops: from.tags.map(closingTag),
     endIds: from.tokenizer.endIds,
     trainable: purpose === 'training',
-    memoryLimitBytes: memoryMB === 0 ? 0.75 * totalmem() : memoryMB * 1024 * 1024,
+    memoryLimitBytes: memoryLimit(config),
   };
 }
 

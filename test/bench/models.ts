@@ -2,8 +2,8 @@
 import { streamKey, uniform } from '../../src/core/random.ts';
 import { packRows } from '../../src/core/batch.ts';
 import type { PackedTree } from '../../src/core/batch.ts';
-import { modelTensors, sizeOf } from '../../src/worker/policy/embedded/shape.ts';
-import type { ModelShape } from '../../src/worker/policy/embedded/shape.ts';
+import { modelTensors, sizeOf } from '../../src/core/modelShape.ts';
+import type { ModelShape } from '../../src/core/modelShape.ts';
 
 const common = {
   architecture: 'llama',

@@ -1,11 +1,11 @@
 /** Measures forward and backward of a model, beside ONNX Runtime's own matrix products and the memory estimate. */
 import { LIKELIHOOD } from '../../src/core/objective.ts';
 import { Graph } from '../../src/worker/policy/embedded/graph.ts';
-import { estimate, packSizeOf } from '../../src/worker/policy/embedded/memory.ts';
+import { estimate, packSizeOf } from '../../src/core/modelMemory.ts';
 import { gemm } from '../../src/worker/policy/embedded/ops.ts';
 import { compile, float32 } from '../../src/worker/policy/embedded/sessions.ts';
-import { parameterCount } from '../../src/worker/policy/embedded/shape.ts';
-import type { ModelShape } from '../../src/worker/policy/embedded/shape.ts';
+import { parameterCount } from '../../src/core/modelShape.ts';
+import type { ModelShape } from '../../src/core/modelShape.ts';
 import { createTrainer } from '../../src/worker/policy/embedded/trainer.ts';
 import { best, randomWeights, rowsOf, shapes, trainedRows } from './models.ts';
 import type { ShapeName, Spent } from './models.ts';

@@ -19,7 +19,7 @@ import { loadConfig } from '../../src/run/configFile.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { readModelTensors } from '../../src/run/safetensors.ts';
 import { openDataset, type Dataset } from '../../src/worker/dataset.ts';
-import { checkWeights, parameterCount, readShape } from '../../src/worker/policy/embedded/shape.ts';
+import { checkWeights, parameterCount, readShape } from '../../src/core/modelShape.ts';
 import { rowOf } from '../../src/worker/sft.ts';
 import { openTokenizer, type Tokenizer } from '../../src/worker/tokenizer.ts';
 import { searchIndex, type SearchIndex } from '../../src/worker/tools/search.ts';

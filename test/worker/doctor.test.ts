@@ -138,7 +138,7 @@ describe('the doctor', () => {
     const results = await examine({ memoryMB: 1, rollout: { ...small.rollout, maxResponseTokens: 100_000 } });
     assert.equal(of(results, 'memory')[0]!.status, 'error');
     assert.match(of(results, 'memory')[0]!.message, /1\.05 MB may be used: it does not fit/);
-    assert.equal(of(results, 'context')[0]!.status, 'warning');
+    assert.equal(of(results, 'context')[0]!.status, 'error');
   });
 
   it('warns of too few tasks for a step', async () => {

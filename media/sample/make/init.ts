@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { streamKey, uniform } from '../../../src/core/random.ts';
 import { writeTensors, type Tensor } from '../../../src/run/safetensors.ts';
-import { modelTensors, readShape, sizeOf } from '../../../src/worker/policy/embedded/shape.ts';
+import { modelTensors, readShape, sizeOf } from '../../../src/core/modelShape.ts';
 import { VOCABULARY_SIZE } from './tokenizer.ts';
 
 /** About a million parameters are enough to copy names and figures from results; normed queries and keys learn it sooner. */

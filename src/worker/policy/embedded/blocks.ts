@@ -5,33 +5,9 @@ import type { Value } from './graph.ts';
 import * as ops from './ops.ts';
 import { apply, differentiate, makeTape } from './rules.ts';
 import type { Tape } from './rules.ts';
-import { layerTensors } from './shape.ts';
-import type { ModelShape } from './shape.ts';
-
-/**
- * What a backward pass may take from the forward pass instead of computing it again, per row, by name:
- * rotated queries and keys, values, attention's result, the residual stream after attention, and the two products
- * that enter SwiGLU. Everything else is cheap to recompute from them.
- */
-export function keptWidths({
-  heads,
-  keyValueHeads,
-  headDim,
-  hidden,
-  feedForward,
-}: ModelShape): Record<Kept, number> {
-  const [queries, keys] = [heads * headDim, keyValueHeads * headDim];
-  return {
-    queries,
-    keys,
-    values: keys,
-    attended: queries,
-    middle: hidden,
-    gate: feedForward,
-    up: feedForward,
-  };
-}
-export type Kept = 'queries' | 'keys' | 'values' | 'attended' | 'middle' | 'gate' | 'up';
+import type { Kept } from '../../../core/modelMemory.ts';
+import { layerTensors } from '../../../core/modelShape.ts';
+import type { ModelShape } from '../../../core/modelShape.ts';
 
 /** Called for every value that may be kept, right after it was computed. */
 type Keep = (name: Kept, value: Value) => void;

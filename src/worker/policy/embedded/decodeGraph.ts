@@ -6,7 +6,7 @@
  */
 import { Graph, type Value } from './graph.ts';
 import * as ops from './ops.ts';
-import { EMBEDDING, FINAL_NORM, HEAD, layerTensors, type ModelShape } from './shape.ts';
+import { EMBEDDING, FINAL_NORM, HEAD, layerTensors, type ModelShape } from '../../../core/modelShape.ts';
 
 /** Cache lengths are multiples of this, because vectorised sums of other lengths group their addends differently. */
 export const CAPACITY_STEP = 64;

@@ -2,7 +2,7 @@
 import { FailureError } from '../../../core/types.ts';
 import type { OpenSettings, Policy, PolicyInfo } from '../policy.ts';
 import { openSampler, type Sampler } from './sampler.ts';
-import { parameterCount } from './shape.ts';
+import { parameterCount } from '../../../core/modelShape.ts';
 import { createTrainer, type Trainer } from './trainer.ts';
 import { readModel, readOptimizer, writeModel, writeOptimizer, type StoredModel } from './weights.ts';
 

@@ -9,7 +9,7 @@ import {
   layerTensors,
   modelTensors,
   type ModelShape,
-} from './shape.ts';
+} from '../../../core/modelShape.ts';
 import { Slots } from './slots.ts';
 
 /** Tokens of `slots` neighbouring slots, `tokens` each; a slot may have fewer, and the rest of its row is padding. */

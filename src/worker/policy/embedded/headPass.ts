@@ -1,11 +1,11 @@
 /** Runs a model's head over chosen rows, forward and backward. Knows nothing of layers, losses or of why rows were chosen. */
-import { headChunkRows } from './memory.ts';
+import { headChunkRows } from '../../../core/modelMemory.ts';
 import { floats, headName, only, sumFeeds, takeSums } from './passes.ts';
 import type { Model, Sums } from './passes.ts';
 import { discard, float32, int32 } from './sessions.ts';
 import type { Tensor } from './sessions.ts';
-import { FINAL_NORM } from './shape.ts';
-import type { ModelShape } from './shape.ts';
+import { FINAL_NORM } from '../../../core/modelShape.ts';
+import type { ModelShape } from '../../../core/modelShape.ts';
 
 /** What the head is asked about: for each entry, the row whose hidden state predicts it, and the token that came. */
 export interface HeadRows {

@@ -1,11 +1,12 @@
 /** Runs a model's layers over packs, forward and backward. Knows nothing of losses, optimisers or of what the head is asked. */
-import { headBackward, headForward, keptWidths, layerBackward, layerForward } from './blocks.ts';
+import { headBackward, headForward, layerBackward, layerForward } from './blocks.ts';
 import type { Graph } from './graph.ts';
 import type { Pack } from './plan.ts';
 import { compile, discard, float32 } from './sessions.ts';
 import type { Program, Tensor } from './sessions.ts';
-import { EMBEDDING, HEAD, layerTensorName, layerTensors, modelTensors } from './shape.ts';
-import type { ModelShape } from './shape.ts';
+import { keptWidths } from '../../../core/modelMemory.ts';
+import { EMBEDDING, HEAD, layerTensorName, layerTensors, modelTensors } from '../../../core/modelShape.ts';
+import type { ModelShape } from '../../../core/modelShape.ts';
 
 /** Every graph that training runs: one per kind of layer and pass, whatever the batch's size. */
 const graphs = {

@@ -2,7 +2,7 @@
 import type { PackedTree } from '../../../core/batch.ts';
 import { float32, int32 } from './sessions.ts';
 import type { Tensor } from './sessions.ts';
-import type { ModelShape } from './shape.ts';
+import type { ModelShape } from '../../../core/modelShape.ts';
 
 /** Trees that run through the layers together, row by row: tree t has the rows rowStart[t] .. rowStart[t + 1] - 1. */
 export interface Pack {

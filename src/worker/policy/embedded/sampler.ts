@@ -9,7 +9,7 @@ import { FailureError } from '../../../core/types.ts';
 import type { Sample, SampleRequest } from '../policy.ts';
 import { StretchCache } from './cache.ts';
 import { MOST_SLOTS, openForward, type Chunk, type Drawn } from './forward.ts';
-import type { ModelShape } from './shape.ts';
+import type { ModelShape } from '../../../core/modelShape.ts';
 import { capacityFor } from './slots.ts';
 import { watchStops, type StopWatch } from './stops.ts';
 

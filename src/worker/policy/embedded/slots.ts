@@ -1,7 +1,7 @@
 /** Keys and values of the paths that are being continued, laid out for the attention graphs. Knows nothing of requests. */
 import { CAPACITY_STEP } from './decodeGraph.ts';
 import { float32, type Tensor } from './sessions.ts';
-import type { ModelShape } from './shape.ts';
+import type { ModelShape } from '../../../core/modelShape.ts';
 
 /** Keys and values of one layer, token-major: [token][kv · headDim]. */
 export interface Rows {

@@ -11,8 +11,8 @@ import { FailureError } from '../../../core/types.ts';
 import type { Scores, StepReport, StepSettings } from '../policy.ts';
 import { clipFactor, emptyState, globalNorm, updateTensor } from './adamw.ts';
 import type { OptimizerState } from './adamw.ts';
-import { estimate, PACK_TOKENS } from './memory.ts';
-import type { PackSize } from './memory.ts';
+import { estimate, PACK_TOKENS } from '../../../core/modelMemory.ts';
+import type { PackSize } from '../../../core/modelMemory.ts';
 import { runHead, runHeadBackward } from './headPass.ts';
 import type { HeadDerivatives, HeadRows } from './headPass.ts';
 import { backward, forward, makeModel } from './passes.ts';
@@ -20,8 +20,8 @@ import type { Gradients, Model, Sums } from './passes.ts';
 import { packs } from './plan.ts';
 import type { Pack } from './plan.ts';
 import { discard } from './sessions.ts';
-import { checkWeights, modelTensors, sizeOf } from './shape.ts';
-import type { ModelShape } from './shape.ts';
+import { checkWeights, modelTensors, sizeOf } from '../../../core/modelShape.ts';
+import type { ModelShape } from '../../../core/modelShape.ts';
 
 export interface TrainerOptions {
   threads: number;

@@ -6,7 +6,7 @@ import { FailureError } from '../../../core/types.ts';
 import { attributed } from '../../../run/disk.ts';
 import { readModelTensors, readTensors, writeTensors, type Tensor } from '../../../run/safetensors.ts';
 import { emptyState, type OptimizerState } from './adamw.ts';
-import { checkWeights, modelTensors, readShape, type ModelShape } from './shape.ts';
+import { checkWeights, modelTensors, readShape, type ModelShape } from '../../../core/modelShape.ts';
 
 export interface StoredModel {
   shape: ModelShape;

@@ -1,7 +1,7 @@
 /** Models and packed trees for the engine's tests. Knows nothing of how either is run. */
 import type { PackedTree } from '../../../../src/core/batch.ts';
-import { modelTensors, sizeOf } from '../../../../src/worker/policy/embedded/shape.ts';
-import type { ModelShape } from '../../../../src/worker/policy/embedded/shape.ts';
+import { modelTensors, sizeOf } from '../../../../src/core/modelShape.ts';
+import type { ModelShape } from '../../../../src/core/modelShape.ts';
 
 /** Uniform numbers in [0, 1) by a linear congruential generator. */
 export function randomNumbers(seed: number): () => number {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'mocha';
 import type { PackedTree } from '../../../../src/core/batch.ts';
-import { readShape } from '../../../../src/worker/policy/embedded/shape.ts';
+import { readShape } from '../../../../src/core/modelShape.ts';
 import { createTrainer } from '../../../../src/worker/policy/embedded/trainer.ts';
 import type { Trainer } from '../../../../src/worker/policy/embedded/trainer.ts';
 import { packPieces, worstDifference } from './fixtures.ts';

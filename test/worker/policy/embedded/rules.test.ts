@@ -16,8 +16,8 @@ import { apply, differentiate, makeTape } from '../../../../src/worker/policy/em
 import type { Operation, Tape } from '../../../../src/worker/policy/embedded/rules.ts';
 import { compile, float32, int32 } from '../../../../src/worker/policy/embedded/sessions.ts';
 import type { Tensor } from '../../../../src/worker/policy/embedded/sessions.ts';
-import { layerTensors, sizeOf } from '../../../../src/worker/policy/embedded/shape.ts';
-import type { ModelShape } from '../../../../src/worker/policy/embedded/shape.ts';
+import { layerTensors, sizeOf } from '../../../../src/core/modelShape.ts';
+import type { ModelShape } from '../../../../src/core/modelShape.ts';
 import { packPieces, randomNumbers, rms, shapes, TINY } from './fixtures.ts';
 
 /** Worst accepted |finite difference − gradient along a direction| / rms of the gradient. */

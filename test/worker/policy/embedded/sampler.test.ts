@@ -9,7 +9,7 @@ import {
   type SamplerOptions,
 } from '../../../../src/worker/policy/embedded/sampler.ts';
 import { openForward, type Draw } from '../../../../src/worker/policy/embedded/forward.ts';
-import type { ModelShape } from '../../../../src/worker/policy/embedded/shape.ts';
+import type { ModelShape } from '../../../../src/core/modelShape.ts';
 import { watchStops } from '../../../../src/worker/policy/embedded/stops.ts';
 import { createTrainer } from '../../../../src/worker/policy/embedded/trainer.ts';
 import { packPieces, randomNumbers, randomWeights, shapes as trainerShapes, TINY } from './fixtures.ts';

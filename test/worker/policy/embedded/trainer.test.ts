@@ -5,7 +5,7 @@ import type { PackedTree } from '../../../../src/core/batch.ts';
 import { LIKELIHOOD } from '../../../../src/core/objective.ts';
 import type { ObjectiveSettings } from '../../../../src/core/objective.ts';
 import { FailureError } from '../../../../src/core/types.ts';
-import { estimate } from '../../../../src/worker/policy/embedded/memory.ts';
+import { estimate } from '../../../../src/core/modelMemory.ts';
 import { packs } from '../../../../src/worker/policy/embedded/plan.ts';
 import { createTrainer } from '../../../../src/worker/policy/embedded/trainer.ts';
 import type { Trainer, TrainerOptions, Work } from '../../../../src/worker/policy/embedded/trainer.ts';

@@ -1,11 +1,12 @@
 /** Reckons what a config will make of a step: trajectories, updates, epochs, memory. Knows nothing of data or tools. */
 import * as fs from 'node:fs';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { ok, warning, wrong, type CheckResult } from '../../core/checkup.ts';
-import type { Config } from '../../core/config.ts';
-import { sizeText } from '../../run/usage.ts';
-import { estimate, residentBytes } from '../policy/embedded/memory.ts';
-import { parameterCount, readShape, type ModelShape } from '../policy/embedded/shape.ts';
+import { ok, warning, wrong, type CheckResult } from '../core/checkup.ts';
+import type { Config } from '../core/config.ts';
+import { estimate, residentBytes } from '../core/modelMemory.ts';
+import { parameterCount, readShape, type ModelShape } from '../core/modelShape.ts';
+import { sizeText } from './usage.ts';
 
 export function checkArithmetic({ steps, rollout, algorithm }: Config, tasks: number): CheckResult[] {
   const { tasksPerStep, groupSize, initialRollouts } = rollout;
@@ -32,11 +33,23 @@ export function checkArithmetic({ steps, rollout, algorithm }: Config, tasks: nu
 export const shapeOf = (folder: string): ModelShape =>
   readShape(JSON.parse(fs.readFileSync(join(folder, 'config.json'), 'utf8')));
 
+/** Bytes that training takes at its peak on one longest trajectory, with its activations kept or computed again. */
+export function memoryOf(
+  shape: ModelShape,
+  { maxPromptTokens, maxResponseTokens }: Pick<Config['rollout'], 'maxPromptTokens' | 'maxResponseTokens'>,
+): { rows: number; kept: number; least: number } {
+  const rows = maxPromptTokens + maxResponseTokens;
+  const size = { rows, keysPerRow: rows };
+  return { rows, kept: estimate(shape, size, true), least: estimate(shape, size, false) };
+}
+
+/** Bytes that training may use. */
+export const memoryLimit = ({ memoryMB }: Pick<Config, 'memoryMB'>): number =>
+  memoryMB === 0 ? 0.75 * totalmem() : memoryMB * 1024 * 1024;
+
 /** Whether one longest trajectory fits, with its activations kept or computed again. */
 export function checkMemory(shape: ModelShape, { rollout }: Config, limitBytes: number): CheckResult[] {
-  const rows = rollout.maxPromptTokens + rollout.maxResponseTokens;
-  const kept = estimate(shape, { rows, keysPerRow: rows }, true);
-  const least = estimate(shape, { rows, keysPerRow: rows }, false);
+  const { rows, kept, least } = memoryOf(shape, rollout);
   const what = `${(parameterCount(shape) / 1e6).toFixed(1)} million parameters take ${sizeText(residentBytes(shape, true))} with gradient and moments; a trajectory of ${rows} tokens makes it ${sizeText(kept)}, or ${sizeText(least)} with activations computed again; ${sizeText(limitBytes)} may be used`;
   if (least > limitBytes)
     return [
@@ -63,13 +76,9 @@ export function checkContext({ contextLength }: ModelShape, { rollout }: Config)
       ok('context', `Trajectories have at most ${most} tokens; the policy was made for ${contextLength}.`),
     ];
   return [
-    warning(
-      'context',
-      `Trajectories may have ${most} tokens, but the policy was made for ${contextLength}.`,
-      {
-        key: 'rollout.maxResponseTokens',
-        fix: `Set rollout.maxResponseTokens to at most ${Math.max(1, contextLength - rollout.maxPromptTokens)}.`,
-      },
-    ),
+    wrong('context', `Trajectories may have ${most} tokens, but the policy was made for ${contextLength}.`, {
+      key: 'rollout.maxResponseTokens',
+      fix: `Set rollout.maxResponseTokens to at most ${Math.max(1, contextLength - rollout.maxPromptTokens)}.`,
+    }),
   ];
 }

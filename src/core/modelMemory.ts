@@ -1,7 +1,6 @@
-/** Estimates the memory that training takes. Knows the engine's layout, nothing of the machine. */
-import { keptWidths } from './blocks.ts';
-import { modelTensors, parameterCount, sizeOf } from './shape.ts';
-import type { ModelShape } from './shape.ts';
+/** Estimates the memory that training takes. Knows what the embedded engine keeps, nothing of the machine. */
+import { modelTensors, parameterCount, sizeOf } from './modelShape.ts';
+import type { ModelShape } from './modelShape.ts';
 
 const FLOAT = 4;
 /** Rows of a pack: fewer make every gradient be added up more often, more take memory. */
@@ -16,6 +15,31 @@ const RECOMPUTED = 2;
 const TRANSIENT_LOGITS = 3;
 /** A sum of gradients, the new sum, and its copy as a result. */
 const TRANSIENT_GRADIENTS = 2;
+
+/**
+ * What a backward pass may take from the forward pass instead of computing it again, per row, by name:
+ * rotated queries and keys, values, attention's result, the residual stream after attention, and the two products
+ * that enter SwiGLU. Everything else is cheap to recompute from them.
+ */
+export function keptWidths({
+  heads,
+  keyValueHeads,
+  headDim,
+  hidden,
+  feedForward,
+}: ModelShape): Record<Kept, number> {
+  const [queries, keys] = [heads * headDim, keyValueHeads * headDim];
+  return {
+    queries,
+    keys,
+    values: keys,
+    attended: queries,
+    middle: hidden,
+    gate: feedForward,
+    up: feedForward,
+  };
+}
+export type Kept = 'queries' | 'keys' | 'values' | 'attended' | 'middle' | 'gate' | 'up';
 
 /** The head's scores are computed for so many rows at once that they take no more memory than this. */
 const LOGITS_BYTES = 256 * 2 ** 20;

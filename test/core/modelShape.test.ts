@@ -1,13 +1,8 @@
 /** What is read from a model's config.json, and what is refused. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import {
-  checkWeights,
-  modelTensors,
-  parameterCount,
-  readShape,
-} from '../../../../src/worker/policy/embedded/shape.ts';
-import { randomWeights, TINY } from './fixtures.ts';
+import { checkWeights, modelTensors, parameterCount, readShape } from '../../src/core/modelShape.ts';
+import { randomWeights, TINY } from '../worker/policy/embedded/fixtures.ts';
 
 /** As in HuggingFaceTB/SmolLM2-135M. */
 const smol = {

@@ -1,5 +1,5 @@
 /** Reads a model's shape from a Hugging Face config.json and names its tensors. Knows nothing of graphs or files. */
-import { FailureError } from '../../../core/types.ts';
+import { FailureError } from './types.ts';
 
 export type Architecture = 'llama' | 'qwen2' | 'qwen3';
 

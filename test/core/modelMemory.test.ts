@@ -1,9 +1,9 @@
 /** The estimate of the memory that training takes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { estimate, packSizeOf, residentBytes } from '../../../../src/worker/policy/embedded/memory.ts';
-import { shapes } from '../../../bench/models.ts';
-import { TINY } from './fixtures.ts';
+import { estimate, packSizeOf, residentBytes } from '../../src/core/modelMemory.ts';
+import { shapes } from '../bench/models.ts';
+import { TINY } from '../worker/policy/embedded/fixtures.ts';
 
 describe('The memory estimate', () => {
   // What a process takes at its peak depends on when garbage is collected, so it is measured by the benchmark, which prints
