@@ -123,13 +123,27 @@ export function plant(rules: GrowthRules, prompt: { tokens: number; text: string
     text: prompt.text,
     turn: 0,
   };
-  const tips = Array.from({ length: rules.initial }, (_, path) => fromPrompt(path, 'initial'));
+  return graft(rules, [root]);
+}
+
+/** A tree that consists of a chain of segments, with as many paths as start that go on from its end. */
+export function graft(rules: GrowthRules, segments: readonly Segment[]): Growth {
+  const end = {
+    segment: segments.length - 1,
+    turns: segments.filter(({ kind }) => kind === 'model').length,
+    calls: segments.filter(({ call }) => call && call.outcome !== 'refused').length,
+    response: segments.reduce((sum, { kind, count }) => (kind === 'prompt' ? sum : sum + count), 0),
+  };
+  const tips = Array.from({ length: rules.initial }, (_, path) => ({
+    ...fromPrompt(path, 'initial'),
+    ...end,
+  }));
   return {
     rules,
     phase: 'turn',
     round: 0,
-    segments: [root],
-    growers: [0],
+    segments,
+    growers: segments.map(() => 0),
     tips,
     decisions: [],
     consecutive: 0,

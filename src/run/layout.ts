@@ -26,6 +26,8 @@ export const FILES = {
   /** `<step>.parquet`: exports for other programs; only where the config asks for them. */
   trajectories: 'trajectories',
   tensorboard: 'tensorboard',
+  /** `<tree>~<n>.json`: counterfactuals, which nothing was learned from; written beside the training. */
+  branches: 'branches',
   /** What the worker and its children wrote to their standard error. */
   log: 'worker.log',
 } as const;

@@ -1,11 +1,13 @@
 /** Opens a run folder for reading, live or long ended. Knows nothing of who writes it and changes nothing. */
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { isCounterfactual } from '../core/counterfactual.ts';
 import type { Event } from '../core/events.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { decodePieces } from '../core/pieces.ts';
 import type { TokenColumns } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
+import { readCounterfactual } from './counterfactuals.ts';
 import { statOf } from './disk.ts';
 import { eventOf } from './eventShape.ts';
 import { FILES } from './layout.ts';
@@ -16,7 +18,7 @@ import { readManifest, refuseNewer } from './manifest.ts';
 import type { TreeEntry } from './offsets.ts';
 import { readOffsets, scan } from './offsets.ts';
 import { isSealed, parseLine } from './shape.ts';
-import type { TreeLine } from './trees.ts';
+import type { TreeLine } from './treeShape.ts';
 import { readColumns, readTree } from './trees.ts';
 
 /** New events, and the byte behind their last line: the place to follow on from. */
@@ -37,6 +39,7 @@ export interface Run {
   follow(from: number, signal: AbortSignal): AsyncGenerator<EventBatch>;
   /** All trees in order; of steps that were done again after a resumption only what was written last. */
   trees(): Promise<TreeEntry[]>;
+  /** A tree of the list, or a counterfactual by its id. */
   tree(id: string): Promise<TreeLine>;
   columns(id: string): Promise<TokenColumns>;
   /** Undefined where the run has no vocabulary. */
@@ -55,6 +58,7 @@ export function openRun(folder: string): Run {
     return stillHolding(entries);
   };
   const tree = async (id: string): Promise<TreeLine> => {
+    if (isCounterfactual(id)) return readCounterfactual(folder, id).tree;
     const found = treeAt(folder, await trees(), id);
     if (found) return found;
     // An index is a cache: one that misleads is not believed a second time.
@@ -79,7 +83,10 @@ export function openRun(folder: string): Run {
     follow: (from, signal) => follow(folder, from, signal),
     trees,
     tree,
-    columns: async id => readColumns(folder, (await tree(id)).tokens),
+    columns: async id =>
+      isCounterfactual(id)
+        ? readCounterfactual(folder, id).columns
+        : readColumns(folder, (await tree(id)).tokens),
     pieces: () => readPieces(folder),
   };
 }

@@ -155,6 +155,11 @@ export function decodeColumns(bytes: Uint8Array, count: number): TokenColumns {
 
 /** The line with its line feed, checked as a reader would: what cannot be read is not written. */
 function encodeTree(tree: TreeLine): Uint8Array {
+  return Buffer.from(`${sealed(treeText(tree))}\n`);
+}
+
+/** A tree's JSON; throws where a number is not finite, or the tree and its tokens do not belong together. */
+export function treeText(tree: TreeLine): string {
   const text = JSON.stringify(tree, (name, value: unknown) => {
     if (typeof value === 'number' && !Number.isFinite(value))
       throw new FailureError({
@@ -169,7 +174,7 @@ function encodeTree(tree: TreeLine): Uint8Array {
     throw new FailureError({ where: 'bug', message });
   }
   treeLine(JSON.parse(text), `Tree ${tree.id}`);
-  return Buffer.from(`${sealed(text)}\n`);
+  return text;
 }
 
 /** Length of the index up to its last whole entry that lies inside the first `treesLength` bytes of trees. */

@@ -1,6 +1,7 @@
 /** Every command of the program, in one table. Knows nothing of how a command does its work. */
 import { helpText, readCall, UsageError, type Commands, type ExitCode, type Io } from './commandLine.ts';
 import { FailureError } from '../core/types.ts';
+import { branchCommand } from './branchCommand.ts';
 import { checkCommand } from './checkCommand.ts';
 import { compareCommand } from './compareCommand.ts';
 import { evaluateCommand } from './evaluateCommand.ts';
@@ -84,6 +85,32 @@ export const COMMANDS: Commands = {
       json: { sentence: 'Print JSON, one line per step or tree.' },
     },
     run: showCommand,
+  },
+  branch: {
+    args: ['RUN'],
+    sentence: 'Go on from a stored trajectory, beside the training, and see what it would have earned.',
+    options: {
+      tree: { value: 'ID', sentence: 'Leave this tree, such as 3.0; needed.' },
+      path: { value: 'P', sentence: 'Leave its trajectory P; needed.' },
+      segment: {
+        value: 'S',
+        sentence: 'Go on after its segment S; the call of a turn is made again; needed.',
+      },
+      token: { value: 'T', sentence: 'Keep T tokens of the turn S, and draw its rest; 0 draws it again.' },
+      'tool-result': {
+        value: 'FILE|TEXT',
+        sentence: 'Put this in the place of the tool’s result that stands there.',
+      },
+      temperature: { value: 'X', sentence: 'Sample at this temperature; else at the run’s.' },
+      checkpoint: {
+        value: 'step-N|initial',
+        sentence: 'Sample with these weights; else with the newest checkpoint, or the initial policy.',
+      },
+      samples: { value: 'N', sentence: 'Draw N continuations; else 4.' },
+      seed: { value: 'K', sentence: 'Use this seed; else one that is new to the tree.' },
+      json: JSON_OPTION,
+    },
+    run: branchCommand,
   },
   export: {
     args: ['RUN'],

@@ -106,7 +106,7 @@ async function growAll(
 }
 
 /** What training rewards: as in evaluation, less what long answers lose. */
-function rewardSettings({ reward, algorithm, rollout }: Config): RewardSettings {
+export function rewardSettings({ reward, algorithm, rollout }: Config): RewardSettings {
   const { overlongShare, overlongPenalty } = algorithm;
   if (overlongShare === 0) return reward;
   const limit = rollout.maxResponseTokens;

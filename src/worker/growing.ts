@@ -3,11 +3,12 @@
  * how turns are drawn or calls answered.
  */
 import type { Config } from '../core/config.ts';
+import { responseOf, type Prefix } from '../core/counterfactual.ts';
 import { entropyForm, entropyScore, type EntropyForm } from '../core/entropy.ts';
 import type { Fact } from '../core/events.ts';
 import * as scheduler from '../core/scheduler.ts';
 import type { Grown } from '../core/tree.ts';
-import { FailureError, type Message, type Task, type Tree } from '../core/types.ts';
+import { FailureError, type Message, type Task, type TaskSummary, type Tree } from '../core/types.ts';
 import type { Policy, Stretch } from './policy/policy.ts';
 import type { ToolPool } from './tools/tool.ts';
 
@@ -72,9 +73,8 @@ export interface Drawing {
 }
 
 export function begin(task: Task, context: GrowContext): Growing {
-  const { config, tokenizer, step, index } = context;
-  const { rollout, tools } = config;
-  const id = context.id ?? `${step}.${index}`;
+  const { config, tokenizer } = context;
+  const { rollout } = config;
   const prompt = Int32Array.from(tokenizer.encodePrompt(task.messages));
   if (prompt.length === 0 || prompt.length > rollout.maxPromptTokens)
     throw new FailureError({
@@ -82,38 +82,89 @@ export function begin(task: Task, context: GrowContext): Growing {
       message: `The prompt of task ${task.id} has ${prompt.length} tokens; rollout.maxPromptTokens allows 1 to ${rollout.maxPromptTokens}.`,
       fix: 'Raise rollout.maxPromptTokens, or leave the task out.',
     });
-  const rules: scheduler.GrowthRules = {
-    rule: rollout.rule,
-    gate: rollout.gate,
-    branchProbability: rollout.branchProbability,
-    entropyWeight: rollout.entropyWeight,
-    threshold: rollout.threshold,
-    penalty: config.algorithm.branchPenalty,
-    penaltyRate: config.algorithm.penaltyRate,
-    initial: rollout.initialRollouts,
-    total: rollout.groupSize,
-    beamSize: rollout.beamSize,
-    window: rollout.entropyTokens,
-    callLimit: tools.callLimit,
-    toolLimits: tools.limits,
-    onLimit: rollout.limitAction === 'inject-limit-message' ? 'message' : 'end',
-    maxResponseTokens: rollout.maxResponseTokens,
-    maxTurnTokens: rollout.maxTurnTokens,
-  };
+  const unknown = new Array<number>(prompt.length).fill(NaN);
+  const growth = scheduler.plant(rulesOf(config), { tokens: prompt.length, text: tokenizer.decode(prompt) });
   return {
-    id,
-    seed: context.seed ?? config.seed,
-    context,
-    form: entropyForm(rollout.rule, rollout.entropyTokens, tokenizer.vocabularySize),
-    growth: scheduler.plant(rules, { tokens: prompt.length, text: tokenizer.decode(prompt) }),
+    ...started(context, growth),
     ids: [...prompt],
-    logProbs: new Array<number>(prompt.length).fill(NaN),
-    entropies: new Array<number>(prompt.length).fill(NaN),
-    stretches: [[{ key: `${id}/prompt`, ids: prompt }]],
+    logProbs: unknown,
+    entropies: [...unknown],
+    stretches: [[{ key: `${idOf(context)}/prompt`, ids: prompt }]],
+  };
+}
+
+/** A tree that goes on from a stored prefix, token for token. Throws a FailureError where no tokens are left to go on with. */
+export function beginFrom(prefix: Prefix, context: GrowContext): Growing {
+  const rules = rulesOf(context.config);
+  const kept = prefix.begun?.ids.length ?? 0;
+  const left = rules.maxResponseTokens - responseOf(prefix) - kept;
+  const leftOfTurn = rules.maxTurnTokens > 0 ? rules.maxTurnTokens - kept : left;
+  if (Math.min(left, leftOfTurn) <= 0)
+    throw new FailureError({
+      where: 'config',
+      message: `No token is left to go on with: the config allows ${left <= 0 ? `${rules.maxResponseTokens} of a response` : `${rules.maxTurnTokens} of a turn`}, and all of them are used.`,
+      fix: 'Branch at an earlier place.',
+    });
+  const id = idOf(context);
+  const stretches = prefix.segments.map(({ start, count }, index) => [
+    { key: `${id}/kept ${index}`, ids: Int32Array.from(prefix.ids.slice(start, start + count)) },
+  ]);
+  const { ids, logProbs, entropies, begun, segments } = prefix;
+  const drawing = (): Drawing | undefined =>
+    begun && {
+      stretches: [{ key: `${id}/begun`, ids: Int32Array.from(begun.ids) }],
+      ids: [...begun.ids],
+      logProbs: [...begun.logProbs],
+      entropies: [...begun.entropies],
+      scored: [...begun.entropies],
+    };
+  return {
+    ...started(context, scheduler.graft(rules, segments)),
+    ids: [...ids],
+    logProbs: [...logProbs],
+    entropies: [...entropies],
+    stretches,
+    turns: Array.from({ length: rules.initial }, drawing),
+  };
+}
+
+const idOf = ({ id, step, index }: GrowContext): string => id ?? `${step}.${index}`;
+
+/** What every tree begins with, whatever it grows from. */
+const started = (
+  context: GrowContext,
+  growth: scheduler.Growth,
+): Pick<Growing, 'id' | 'seed' | 'context' | 'form' | 'growth' | 'turns' | 'results'> => {
+  const { rollout, seed } = context.config;
+  return {
+    id: idOf(context),
+    seed: context.seed ?? seed,
+    context,
+    form: entropyForm(rollout.rule, rollout.entropyTokens, context.tokenizer.vocabularySize),
+    growth,
     turns: [],
     results: [],
   };
-}
+};
+
+const rulesOf = ({ rollout, tools, algorithm }: Config): scheduler.GrowthRules => ({
+  rule: rollout.rule,
+  gate: rollout.gate,
+  branchProbability: rollout.branchProbability,
+  entropyWeight: rollout.entropyWeight,
+  threshold: rollout.threshold,
+  penalty: algorithm.branchPenalty,
+  penaltyRate: algorithm.penaltyRate,
+  initial: rollout.initialRollouts,
+  total: rollout.groupSize,
+  beamSize: rollout.beamSize,
+  window: rollout.entropyTokens,
+  callLimit: tools.callLimit,
+  toolLimits: tools.limits,
+  onLimit: rollout.limitAction === 'inject-limit-message' ? 'message' : 'end',
+  maxResponseTokens: rollout.maxResponseTokens,
+  maxTurnTokens: rollout.maxTurnTokens,
+});
 
 /** Stretches from the prompt to a segment. */
 export function ancestry({ growth, stretches }: Growing, segment: number): Stretch[] {
@@ -160,13 +211,13 @@ export function addTokens(growing: Growing, index: number): void {
   growing.stretches.push([{ key: `${id}/${index} ${kind}`, ids }]);
 }
 
-export function finish(task: Task, growing: Growing): Grown {
+export function finish(task: TaskSummary, growing: Growing): Grown {
   const { growth, ids, logProbs, entropies, context } = growing;
   const { rules } = growth;
   const tree: Tree = {
     id: growing.id,
     step: context.step,
-    task: { id: task.id, question: questionOf(task), references: task.references, ability: task.ability },
+    task,
     rule: rules.rule,
     initial: rules.initial,
     total: rules.total,
@@ -183,6 +234,8 @@ export function finish(task: Task, growing: Growing): Grown {
   return { tree, columns };
 }
 
-/** What the task asks, for people: its last user message. */
-const questionOf = ({ messages }: Task): string =>
-  messages.findLast(message => message.role === 'user')?.content ?? messages.at(-1)?.content ?? '';
+/** What a tree keeps of its task; its last user message is what it asks. */
+export const summaryOf = ({ id, messages, references, ability }: Task): TaskSummary => {
+  const asked = messages.findLast(message => message.role === 'user') ?? messages.at(-1);
+  return { id, question: asked?.content ?? '', references, ability };
+};

@@ -2,20 +2,30 @@
  * Grows one tree from a task: does what the scheduler plans, with a policy and tools, and tells each fact as it happens.
  * Knows nothing of rewards, learning, files, or of the other trees of its step.
  */
+import type { Prefix } from '../core/counterfactual.ts';
 import { entropyOf, TOP_LOG_PROBS } from '../core/entropy.ts';
 import type { Fact } from '../core/events.ts';
 import { streamKey, uniform } from '../core/random.ts';
 import * as scheduler from '../core/scheduler.ts';
 import { callArgument, limitText, resultText, tagOf } from '../core/tags.ts';
 import type { Grown } from '../core/tree.ts';
-import { FailureError, type Failure, type Segment, type Task, type ToolCall } from '../core/types.ts';
+import {
+  FailureError,
+  type Failure,
+  type Segment,
+  type Task,
+  type TaskSummary,
+  type ToolCall,
+} from '../core/types.ts';
 import { toFailure } from '../protocol/channel.ts';
 import {
   addTokens,
   ancestry,
   begin,
+  beginFrom,
   finish,
   pathText,
+  summaryOf,
   textOf,
   windowOf,
   type Drawing,
@@ -28,26 +38,42 @@ import type { PooledResult } from './tools/tool.ts';
 export type { GrowContext, RolloutTokenizer } from './growing.ts';
 
 /** Grows a group of trajectories. Rejects where the policy or the prompt fails; a tool that fails is part of the tree. */
-export async function grow(task: Task, context: GrowContext): Promise<Grown> {
-  const growing = begin(task, context);
+export const grow = async (task: Task, context: GrowContext): Promise<Grown> =>
+  growToEnd(summaryOf(task), begin(task, context));
+
+async function growToEnd(task: TaskSummary, growing: Growing): Promise<Grown> {
+  const { policy } = growing.context;
   tellSegments(growing, 0);
   for (;;) {
     const plan = scheduler.plan(growing.growth);
     if (plan.phase === 'done') break;
     advance(growing, await carryOut(growing, plan));
   }
-  await fromPolicy(() => context.policy.forget(`${growing.id}/`));
+  await fromPolicy(() => policy.forget(`${growing.id}/`));
   return finish(task, growing);
 }
 
-/** The same without branching: so many trajectories from the prompt, for evaluation. Temperature 0 is greedy. */
-export const growSamples = (
-  task: Task,
+/** How many trajectories are drawn without branching; temperature 0 is greedy. */
+export interface Samples {
+  samples: number;
+  temperature: number;
+}
+
+/** The same without branching: so many trajectories from the prompt, for evaluation. */
+export const growSamples = (task: Task, context: GrowContext, samples: Samples): Promise<Grown> =>
+  grow(task, plainly(context, samples));
+
+/** So many trajectories that go on from a stored prefix, without branching. */
+export const growFrom = async (
+  prefix: Prefix,
+  task: TaskSummary,
   context: GrowContext,
-  { samples, temperature }: { samples: number; temperature: number },
-): Promise<Grown> => {
+  samples: Samples,
+): Promise<Grown> => growToEnd(task, beginFrom(prefix, plainly(context, samples)));
+
+const plainly = (context: GrowContext, { samples, temperature }: Samples): GrowContext => {
   const rollout = { ...context.config.rollout, initialRollouts: samples, groupSize: samples, temperature };
-  return grow(task, { ...context, config: { ...context.config, rollout } });
+  return { ...context, config: { ...context.config, rollout } };
 };
 
 /** Does all items of a plan at the same time. */
@@ -144,19 +170,23 @@ async function answer(
   growing: Growing,
   { path, room, ...asked }: scheduler.Call & { path: number; room: number },
 ): Promise<scheduler.Answer> {
-  const { tokenizer } = growing.context;
   const { tool, argument } = asked;
-  const { text, outcome, latencyMs, shared } = await resultOf(growing.context.tools, asked);
-  const whole = Int32Array.from(tokenizer.encode(resultText(text)));
-  const ids = whole.slice(0, room);
+  const { text: said, outcome, latencyMs, shared } = await resultOf(growing.context.tools, asked);
+  const { ids, text } = encodeResult(growing.context.tokenizer, said, room);
   growing.results[path] = ids;
   const call: ToolCall = { tool, argument, outcome, latencyMs, shared };
-  return {
-    path,
-    tokens: ids.length,
-    text: ids.length < whole.length ? tokenizer.decode(ids) : resultText(text),
-    call,
-  };
+  return { path, tokens: ids.length, text, call };
+}
+
+/** A tool's words as a path reads them: in their tags, and cut to so many tokens. */
+export function encodeResult(
+  tokenizer: GrowContext['tokenizer'],
+  said: string,
+  room: number,
+): { ids: Int32Array; text: string } {
+  const whole = Int32Array.from(tokenizer.encode(resultText(said)));
+  const ids = whole.slice(0, room);
+  return { ids, text: ids.length < whole.length ? tokenizer.decode(ids) : resultText(said) };
 }
 
 /** What the tool says, or that it may not be asked any more. */

@@ -1,4 +1,5 @@
 /** Draws trees and steps as text for a terminal. Knows nothing of files, colours or the width of a window. */
+import { isCounterfactual } from '../core/counterfactual.ts';
 import type { StepSummary } from '../core/events.ts';
 import type { Decision, Path, Segment, Tree } from '../core/types.ts';
 
@@ -10,6 +11,7 @@ export function showTree(tree: Tree): string[] {
     `task ${tree.task.id}${tree.task.ability ? ` (${tree.task.ability})` : ''}: ${oneLine(tree.task.question, 160)}`,
     `expects ${references}`,
     ...probeLines(tree),
+    ...(isCounterfactual(tree.id) ? ['a counterfactual: not trained on'] : []),
     ...(tree.isDropped ? ['dropped by the filter: all trajectories earned the same'] : []),
   ];
   return [...head, ...drawSegment(tree, 0, '', '')];

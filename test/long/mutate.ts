@@ -12,12 +12,14 @@ import { below, streamKey, uniform } from '../../src/core/random.ts';
 import { FailureError } from '../../src/core/types.ts';
 import { lastCheckpoint } from '../../src/run/checkpoint.ts';
 import { loadConfig } from '../../src/run/configFile.ts';
+import { readCounterfactual } from '../../src/run/counterfactuals.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { openDataset } from '../../src/worker/dataset.ts';
 import { readModel, readOptimizer } from '../../src/worker/policy/embedded/weights.ts';
 import { openTokenizer } from '../../src/worker/tokenizer.ts';
 import { makeTinyModel } from '../fakes/tinyModel.ts';
-import { makeTinyRun } from '../fakes/tinyRun.ts';
+import { branch } from '../../src/worker/branch.ts';
+import { makeTinyRun, tinyEquipment } from '../fakes/tinyRun.ts';
 
 /** One kind of file: where it is, how it is read, and whether a changed byte must be noticed. */
 interface Kind {
@@ -82,6 +84,14 @@ async function makeKinds(parent: string): Promise<Kind[]> {
   const { folder } = await makeTinyRun(parent, { steps: 2 });
   const run = join(parent, 'run');
   cpSync(folder, run, { recursive: true });
+  const { id: counterfactual } = await branch(openRun(run), tinyEquipment(), {
+    tree: '1.0',
+    at: { path: 0, segment: 0 },
+    samples: 2,
+    versions: {},
+    progress: () => undefined,
+    signal: new AbortController().signal,
+  });
   const model = await makeTinyModel(join(parent, 'model'));
   await writeParquet(join(parent, 'tasks.parquet'));
   const rows = Array.from({ length: 20 }, (_, i) => JSON.stringify({ question: `${i}?`, answer: String(i) }));
@@ -117,6 +127,9 @@ async function makeKinds(parent: string): Promise<Kind[]> {
     kind('trees', at('trees.jsonl'), 'prefix', trees),
     kind('tree index', at('trees.index'), 'same', trees),
     kind('tokens', at('tokens.bin'), 'same', trees),
+    kind('counterfactual', at(`branches/${counterfactual}.json`), 'same', () =>
+      Promise.resolve(readCounterfactual(run, counterfactual)),
+    ),
     kind('manifest', at('run.json'), 'any', () => Promise.resolve(openRun(run).manifest)),
     kind('config', config, 'any', () => Promise.resolve(loadConfig(config).config)),
     kind('checkpoint state', at(`${checkpoint}/checkpoint.json`), 'same', resumable),
