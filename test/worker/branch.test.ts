@@ -170,7 +170,7 @@ describe('branch', () => {
     const { mean, original, difference } = differenceOf(made, tree);
     assert.equal(mean, rewards.reduce((sum, reward) => sum + reward, 0) / 3);
     assert.equal(original, tree.paths[path]!.reward!.total);
-    assert.equal(difference, mean! - original!);
+    assert.equal(difference, mean - original);
   });
 
   it('is read back as a tree of the run, and a damaged file names itself and spares the others', async () => {
