@@ -56,9 +56,15 @@ export function runProgram(
   });
 }
 
+/** What Node itself says of its own parts, which is no reason for a failure. */
+const NODE_WARNING = /^\(node:\d+\) \w*Warning: .*\n(\(Use `.*\n)?/gm;
+
 /** The program's own sentence about why it did not do what it was asked. */
 export function failureOf({ code, err }: Outcome): FailureError {
-  const said = err.trim().replace(/^branchpoint: /, '');
+  const said = err
+    .replace(NODE_WARNING, '')
+    .trim()
+    .replace(/^branchpoint: /, '');
   return new FailureError({
     where: code === 2 ? 'config' : 'bug',
     message: said === '' ? `The worker ended with code ${code} and said nothing.` : said,

@@ -1,7 +1,8 @@
 /** Starts, continues and reaches runs from a command line, here or in a process of their own. Knows nothing of the loop. */
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
+import manifest from '../../package.json' with { type: 'json' };
 import { validate, type Config } from '../core/config.ts';
 import { fold, type RunState } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
@@ -212,11 +213,7 @@ async function detach(folder: string, io: Io): Promise<ExitCode> {
 }
 
 /** Of this program and of what runs it. */
-export function versions(): Record<string, string> {
-  let folder = import.meta.dirname;
-  while (!fs.existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
-  const { version } = JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8')) as {
-    version: string;
-  };
-  return { branchpoint: version, node: process.versions.node };
-}
+export const versions = (): Record<string, string> => ({
+  branchpoint: manifest.version,
+  node: process.versions.node,
+});

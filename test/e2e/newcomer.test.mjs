@@ -3,8 +3,8 @@
  * One story in order; each part begins where the last one ended.
  */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'mocha';
 import { fold } from '../../src/core/fold.ts';
 import { lastCheckpoint } from '../../src/run/checkpoint.ts';
@@ -19,6 +19,7 @@ import {
   startServer,
   workbenchUrl,
 } from '../host/workbench.mjs';
+import { goOnForLong, liveRunIn, sampleConfig } from './sampleFiles.mjs';
 import { until, userOf } from './user.mjs';
 
 const VSIX = 'out/branchpoint.vsix';
@@ -38,9 +39,7 @@ describe('a newcomer', () => {
   });
   afterEach(async function () {
     if (this.currentTest.state !== 'failed' || !browser) return;
-    mkdirSync('out', { recursive: true });
-    await browser.page.screenshot({ path: 'out/e2e-failed.png' });
-    console.log('    The window then: out/e2e-failed.png');
+    await user.shoot('failed');
     if (run && existsSync(join(run, FILES.log)))
       console.log(readFileSync(join(run, FILES.log), 'utf8').slice(-2000));
   });
@@ -67,9 +66,9 @@ describe('a newcomer', () => {
   });
 
   it('launches a run from the palette and sees its points arrive', async () => {
-    goOnForLong(find(home.user, '.branchpoint.json'));
+    goOnForLong(sampleConfig(home.user));
     await user.command('Branchpoint: Launch Run');
-    run = await until(() => runWithWorker(home.user), 'a run folder with a worker');
+    run = await until(() => liveRunIn(home.user), 'a run folder with a worker');
     pid = liveLock(run).pid;
     const dashboard = await user.dashboard(basename(run));
     await user.reads(dashboard, 'Reward', /at step 1\b/);
@@ -139,27 +138,6 @@ describe('a newcomer', () => {
 });
 
 /** The only file under a folder whose name ends so, without the records that runs keep. */
-function find(folder, ending) {
-  const paths = readdirSync(folder, { recursive: true }).filter(path => path.endsWith(ending));
-  const [path, other] = paths.filter(path => !path.includes('/runs/'));
-  assert.ok(path && !other, paths.join('\n'));
-  return join(folder, path);
-}
-
-/** However quick the machine is, the run must still go on when the story ends. */
-function goOnForLong(config) {
-  const text = readFileSync(config, 'utf8');
-  const longer = text.replace(/"steps": \d+/, '"steps": 4000');
-  assert.notEqual(longer, text);
-  writeFileSync(config, longer);
-}
-
-function runWithWorker(folder) {
-  const lock = readdirSync(folder, { recursive: true }).find(path => basename(path) === FILES.lock);
-  const found = lock && dirname(join(folder, lock));
-  return found && liveLock(found) ? found : undefined;
-}
-
 /** A tree of the run with a branch that the gate refused, if possible one where rewards differ too, and the first of those questions. */
 async function refused(folder) {
   const open = openRun(folder);

@@ -1,5 +1,7 @@
 /** What a person does in the workbench, as verbs: palette, views, webviews. Waits on what is visible, never on time. */
 
+import { mkdirSync } from 'node:fs';
+
 const LONG = 60_000;
 
 /** A person at a page that shows a workbench. */
@@ -33,6 +35,12 @@ export function userOf(page) {
     page,
     view,
     command,
+    /** Leaves a picture of the window in out/. */
+    async shoot(name) {
+      mkdirSync('out', { recursive: true });
+      await page.screenshot({ path: `out/e2e-${name}.png` });
+      console.log(`    The window then: out/e2e-${name}.png`);
+    },
     /** Chooses from an open quick pick by typing. */
     async pick(text) {
       await input.waitFor();

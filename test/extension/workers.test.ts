@@ -10,8 +10,8 @@ import { evaluate, launch, runProgram } from '../../src/extension/workers.ts';
 const PROGRAM = `
 const [command, argument, ...rest] = process.argv.slice(2);
 if (process.env.ELECTRON_RUN_AS_NODE !== '1') process.exit(9);
-if (argument === 'bad') { process.stderr.write('branchpoint: bad:3:5 steps must be a whole number.\\n'); process.exit(2); }
-if (argument === 'slow') setInterval(() => undefined, 1000);
+if (argument === 'bad') { process.emitWarning('SQLite is new.', 'ExperimentalWarning'); setImmediate(() => { process.stderr.write('branchpoint: bad:3:5 steps must be a whole number.\\n'); process.exit(2); }); }
+else if (argument === 'slow') setInterval(() => undefined, 1000);
 else if (command === 'train') process.stdout.write('working\\n/runs/' + argument + '-1 ' + rest.join(' ') + '\\n');
 else process.stdout.write('evaluating\\n' + JSON.stringify({ accuracy: 0.5, interval: [0.4, 0.6], tasks: 300, samples: 4, more: 1 }) + '\\n');
 `;

@@ -9,8 +9,11 @@ import { homedir, platform } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const SERVER = '4.139.1';
-const NODE = '24.21.0';
+/** The VS Code of now and the oldest that package.json admits, each with the Node that it brings along. */
+const HOSTS = {
+  current: { server: '4.139.1', node: '24.21.0' },
+  minimum: { server: '4.104.0', node: '22.23.5' },
+};
 /** Where Debian, Ubuntu, Fedora and Arch put their Chromium, and where a user may say that it is. */
 const BROWSERS = [
   process.env.CHROMIUM,
@@ -22,19 +25,20 @@ const BROWSERS = [
 
 export const findBrowser = () => BROWSERS.find(path => path && existsSync(path));
 
-/** Folder of the installed host; installs it first where it is missing. */
-export function setUpHost() {
+/** Folder of an installed host, `current` or `minimum`; installs it first where it is missing. */
+export function setUpHost(which = 'current') {
   if (platform() !== 'linux' || process.arch !== 'x64')
     throw new Error(
       'The tests in a real VS Code run on Linux x64 only; `npm run test:unit` runs everywhere.',
     );
   installBrowser();
+  const { server, node } = HOSTS[which];
   const folder = join(
     process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
     'branchpoint-vscode-host',
-    `${SERVER}-${NODE}`,
+    `${server}-${node}`,
   );
-  if (!existsSync(join(folder, 'ready'))) installServer(folder);
+  if (!existsSync(join(folder, 'ready'))) installServer(folder, HOSTS[which]);
   return folder;
 }
 
@@ -52,8 +56,8 @@ function installBrowser() {
   if (!findBrowser()) throw new Error(hint);
 }
 
-function installServer(folder) {
-  console.error(`Installing a VS Code server for the tests (about 800 MB, once) …`);
+function installServer(folder, versions) {
+  console.error(`Installing a VS Code server for the tests (${versions.server}, up to 800 MB, once) …`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   writeFileSync(
@@ -73,7 +77,7 @@ function installServer(folder) {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: environment,
     });
-  npm(folder, 'install', `code-server@${SERVER}`, `node-linux-${process.arch}@${NODE}`);
+  npm(folder, 'install', `code-server@${versions.server}`, `node-linux-${process.arch}@${versions.node}`);
   const server = join(folder, 'node_modules/code-server/lib/vscode');
   npm(server, 'install', '--omit=dev');
   npm(join(server, 'extensions'), 'install', '--omit=dev');

@@ -25,8 +25,8 @@ const QUIET = {
 };
 
 /** Folder of the server's program, and the Node that runs it. */
-export function hostProgram() {
-  const host = setUpHost();
+export function hostProgram(which = 'current') {
+  const host = setUpHost(which);
   const program = join(host, 'node_modules/code-server/lib/vscode');
   return {
     node: join(host, `node_modules/node-linux-${process.arch}/bin/node`),
@@ -35,18 +35,18 @@ export function hostProgram() {
   };
 }
 
-/** A temporary home for one VS Code. `extensions` is its extensions folder, kept where it is given. */
-export function makeHome({ settings = {}, extensions } = {}) {
+/** A temporary home for one VS Code, the current one or the minimum. `extensions` is its extensions folder, kept where it is given. */
+export function makeHome({ settings = {}, extensions, host = 'current' } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'branchpoint-vscode-'));
   const user = join(folder, 'user');
   mkdirSync(join(user, 'User'), { recursive: true });
   writeFileSync(join(user, 'User/settings.json'), JSON.stringify({ ...QUIET, ...settings }));
-  return { folder, user, extensions: extensions ?? join(folder, 'extensions') };
+  return { host, folder, user, extensions: extensions ?? join(folder, 'extensions') };
 }
 
 /** Installs a VSIX into a home. */
 export function installExtension(home, vsix) {
-  const { node, server } = hostProgram();
+  const { node, server } = hostProgram(home.host);
   const args = [
     server,
     '--accept-server-license-terms',
@@ -66,7 +66,7 @@ export function installExtension(home, vsix) {
 
 /** Starts the server. With `driver` the workbench obeys a test run's payload, and shows no toasts. */
 export async function startServer(home, { driver = false, trust = true, environment = {} } = {}) {
-  const { node, server } = hostProgram();
+  const { node, server } = hostProgram(home.host);
   const port = await freePort();
   const args = [
     server,
