@@ -182,6 +182,19 @@ export async function verifyCheckpoint(folder: string, mayLack: readonly string[
   return sidecar;
 }
 
+/** One hash over the files of a folder that hold weights, or of a file: the same for the same weights, in a checkpoint or not. */
+export async function hashWeights(folder: string): Promise<string> {
+  const path = join(folder, CHECKPOINT_FILES.state);
+  // A checkpoint's sidecar tells the hashes; weights elsewhere are read.
+  if (statOf(folder)?.isFile() === true) return hashFile(folder);
+  const files = statOf(path)
+    ? sidecarShape(JSON.parse(await fs.promises.readFile(path, 'utf8')), path).files
+    : await hashFolder(folder);
+  const isWeights = (name: string): boolean =>
+    name.endsWith('.safetensors') && name !== CHECKPOINT_FILES.optimizer;
+  return hashOf(Object.fromEntries(Object.entries(files).filter(([name]) => isWeights(name))));
+}
+
 /** Size and SHA-256 of every file in a folder, by name in order, without the sidecar itself. */
 export async function hashFolder(folder: string): Promise<Record<string, FileFacts>> {
   const files: Record<string, FileFacts> = {};

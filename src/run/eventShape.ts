@@ -93,7 +93,7 @@ const interval: Shape<[number, number]> = (value, place) => {
   return [number(low, `${place}[0]`), number(high, `${place}[1]`)];
 };
 
-const evaluation = record<EvaluationSummary>({
+export const evaluationSummary = record<EvaluationSummary>({
   id: text,
   dataset: text,
   tasks: count,
@@ -152,7 +152,7 @@ const SHAPES: { readonly [T in EventType]: Shape<Body<T>> } = {
     hash: text,
     seconds: optional(number),
   }),
-  evaluated: record<Body<'evaluated'>>({ summary: evaluation, checkpoint: optional(text) }),
+  evaluated: record<Body<'evaluated'>>({ summary: evaluationSummary, checkpoint: optional(text) }),
   paused: record<Body<'paused'>>({ reason: text }),
   resumed: record<Body<'resumed'>>({ from: text }),
   warned: record<Body<'warned'>>({ failure }),

@@ -59,6 +59,7 @@ export const COMMANDS: Commands = {
       },
       tasks: { value: 'N', sentence: 'Use the first N tasks.' },
       samples: { value: 'N', sentence: 'Sample N trajectories per task.' },
+      html: { value: 'FILE', sentence: 'Write the report as one self-contained page, too.' },
       json: JSON_OPTION,
     },
     run: evaluateCommand,

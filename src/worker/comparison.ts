@@ -1,13 +1,11 @@
 /** What finished runs of several configs came to, side by side. Reads run folders; knows nothing of how runs are started. */
-import * as fs from 'node:fs';
-import { join } from 'node:path';
 import { estimate, type Estimate } from '../core/bootstrap.ts';
+import { measuredOf, type TrajectoryOutcome } from '../core/evaluation.ts';
 import type { StepSummary } from '../core/events.ts';
 import { fold, type RunState } from '../core/fold.ts';
 import { streamKey } from '../core/random.ts';
-import { FILES } from '../run/layout.ts';
+import { hasEvaluation, readEvaluation } from '../run/evaluations.ts';
 import { openRun } from '../run/reader.ts';
-import { list, number, parseLine, record, yes, type Shape } from '../run/shape.ts';
 
 /** How right the policy was after so many tool calls of training. */
 export interface CurvePoint {
@@ -71,28 +69,15 @@ export interface Comparison {
 /** Steps whose mean stands for a moment of training, because one step's tasks are few. */
 const SMOOTHED_STEPS = 5;
 
-const outcomes = record<{ outcomes: { trajectories: Trajectory[] }[] }>({
-  outcomes: list(
-    record<{ trajectories: Trajectory[] }>({
-      trajectories: list(record<Trajectory>({ greedy: yes, correct: yes, reward: number })),
-    }),
-  ),
-});
-interface Trajectory {
-  greedy: boolean;
-  correct: boolean;
-  reward: number;
-}
-
 /** The numbers of a run that has finished. */
 export async function measureRun(folder: string, config: string): Promise<MeasuredRun> {
   const run = openRun(folder);
   const { seed, steps, rollout } = run.manifest.config;
   const state = fold(await run.events());
   const summaries = state.summaries.map(({ summary }) => summary);
-  const last = readOutcomes(folder, `step-${steps}`);
-  const perTask = (of: (trajectory: Trajectory) => number): number[] =>
-    last!.map(trajectories => mean(sampledOf(trajectories).map(of)));
+  const last = await trajectoriesOf(folder, `step-${steps}`);
+  const perTask = (of: (trajectory: TrajectoryOutcome) => number): number[] =>
+    last!.map(trajectories => mean(measuredOf(trajectories).map(of)));
   const ended = summaries.slice(-SMOOTHED_STEPS);
   const greedy = last?.flat().filter(trajectory => trajectory.greedy) ?? [];
   return {
@@ -110,19 +95,10 @@ export async function measureRun(folder: string, config: string): Promise<Measur
   };
 }
 
-function readOutcomes(folder: string, id: string): Trajectory[][] | undefined {
-  const path = join(folder, FILES.evaluations, `${id}.json`);
-  if (!fs.existsSync(path)) return undefined;
-  const shape: Shape<{ outcomes: { trajectories: Trajectory[] }[] }> = outcomes;
-  return shape(parseLine({ text: fs.readFileSync(path, 'utf8'), offset: 0 }, path), path).outcomes.map(
-    ({ trajectories }) => trajectories,
-  );
-}
-
-/** Where nothing was sampled, the greedy trajectories stand for both. */
-function sampledOf(trajectories: readonly Trajectory[]): readonly Trajectory[] {
-  const sampled = trajectories.filter(({ greedy }) => !greedy);
-  return sampled.length > 0 ? sampled : trajectories;
+/** [task][trajectory]; undefined where the run was not evaluated so. */
+async function trajectoriesOf(folder: string, id: string): Promise<TrajectoryOutcome[][] | undefined> {
+  if (!hasEvaluation(folder, id)) return undefined;
+  return (await readEvaluation(folder, id)).outcomes.map(({ trajectories }) => trajectories);
 }
 
 /** Held-out evaluations where there are enough to draw a line through, else the last few steps' mean at every step. */

@@ -22,6 +22,8 @@ export interface RunTokenizer extends RolloutTokenizer {
   readonly pieces: Pieces;
   /** Paths of the files that belong into every checkpoint. */
   readonly files: readonly string[];
+  /** Source of the chat template; absent where there is none. */
+  readonly template?: string;
 }
 
 /** What opens the parts of a run; tests give others. */

@@ -1,9 +1,11 @@
 /** Measures a policy on tasks: sampled trajectories and a greedy one each. Knows nothing of training, journals or files. */
 import { estimate } from '../core/bootstrap.ts';
 import type { Config } from '../core/config.ts';
+import type { SamplePiece, TaskOutcome, TrajectoryOutcome } from '../core/evaluation.ts';
+import { measuredOf } from '../core/evaluation.ts';
 import type { EvaluationSummary } from '../core/events.ts';
 import { streamKey } from '../core/random.ts';
-import { responseText } from '../core/tree.ts';
+import { responseText, segmentsOf } from '../core/tree.ts';
 import type { Failure, Task, Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
 import { elapsed } from '../run/clock.ts';
@@ -37,26 +39,6 @@ export interface Evaluation {
   /** Told once where trajectories got no reward from it; they count as wrong. */
   warn?(failure: Failure): void;
   signal?: AbortSignal;
-}
-
-/** How one trajectory of an evaluation ended. */
-export interface TrajectoryOutcome {
-  greedy: boolean;
-  correct: boolean;
-  reward: number;
-  /** What was read as the answer; absent where none was found. */
-  answer?: string;
-  calls: number;
-  reason: string;
-  text: string;
-}
-
-export interface TaskOutcome {
-  task: string;
-  question: string;
-  references: readonly string[];
-  ability: string;
-  trajectories: TrajectoryOutcome[];
 }
 
 export interface Evaluated {
@@ -119,9 +101,10 @@ async function attempt(
     tree.paths.map((_, path) => outcomeOf(tree, path, i < greedy.length)),
   );
   const { id, references, ability } = task;
-  const question = judged[0]?.tree.task.question ?? '';
+  const grown = judged[0]?.tree;
+  const prompt = grown?.segments.find(({ kind }) => kind === 'prompt')?.text ?? '';
   return {
-    outcome: { task: id, question, references, ability, trajectories },
+    outcome: { task: id, question: grown?.task.question ?? '', references, ability, prompt, trajectories },
     failures: judged.flatMap(({ failures }) => failures),
   };
 }
@@ -145,12 +128,25 @@ async function plain(
 }
 
 function outcomeOf(tree: Tree, path: number, greedy: boolean): TrajectoryOutcome {
-  const { reward, calls } = tree.paths[path]!;
+  const { reward, calls, stop } = tree.paths[path]!;
   if (!reward) throw new Error(`Path ${path} of tree ${tree.id} has no reward.`);
-  const { correct, total, answer, reason } = reward;
+  const { correct, total, answer, reason, parts } = reward;
   const text = responseText(tree, path);
-  return { greedy, correct, reward: total, ...(answer !== undefined && { answer }), calls, reason, text };
+  const found = answer === undefined ? {} : { answer };
+  const pieces = piecesOf(tree, path);
+  return { greedy, correct, reward: total, ...found, calls, reason, stop, parts, text, pieces };
 }
+
+/** The response's segments without their text, which stands once, in the trajectory's. */
+const piecesOf = (tree: Tree, path: number): SamplePiece[] =>
+  segmentsOf(tree, path).flatMap(index => {
+    const { kind, text, count, call } = tree.segments[index]!;
+    if (kind === 'prompt') return [];
+    const piece: SamplePiece = { kind, length: text.length, tokens: count };
+    if (!call) return [piece];
+    const { tool, outcome, latencyMs, shared } = call;
+    return [{ ...piece, call: { tool, outcome, latencyMs, shared } }];
+  });
 
 function summarize(
   evaluation: Evaluation,
@@ -158,13 +154,9 @@ function summarize(
   seconds: number,
 ): EvaluationSummary {
   const { id, dataset, samples, config } = evaluation;
-  const sampled = outcomes.flatMap(({ trajectories }) => trajectories.filter(({ greedy }) => !greedy));
   const greedy = outcomes.flatMap(({ trajectories }) => trajectories.filter(trajectory => trajectory.greedy));
-  // Where nothing was sampled, the greedy trajectories stand for both.
-  const measured = sampled.length > 0 ? sampled : greedy;
-  const perTask = outcomes.map(({ trajectories }) =>
-    accuracyOf(trajectories.filter(trajectory => trajectory.greedy === (sampled.length === 0))),
-  );
+  const measured = outcomes.flatMap(({ trajectories }) => measuredOf(trajectories));
+  const perTask = outcomes.map(({ trajectories }) => accuracyOf(measuredOf(trajectories)));
   const abilities = new Set(outcomes.map(({ ability }) => ability));
   const byAbility = Array.from(abilities, ability => [
     ability,

@@ -3,10 +3,14 @@ import * as fs from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { availableParallelism } from 'node:os';
 import type { Config } from '../core/config.ts';
+import type { EvaluationRecord } from '../core/evaluation.ts';
+import { evaluationReport } from '../core/evaluationReport.ts';
+import { reportPage } from '../core/reportPage.ts';
 import { FailureError } from '../core/types.ts';
 import { listCheckpoints } from '../run/checkpoint.ts';
 import { loadConfig } from '../run/configFile.ts';
-import { append, openAppend } from '../run/disk.ts';
+import { append, openAppend, writeAtomically } from '../run/disk.ts';
+import { hasEvaluation, writeEvaluation } from '../run/evaluations.ts';
 import { Journal } from '../run/journal.ts';
 import { FILES } from '../run/layout.ts';
 import { acquireLock, liveLock } from '../run/lock.ts';
@@ -14,12 +18,13 @@ import { openRun } from '../run/reader.ts';
 import { closingAfter } from './closing.ts';
 import { hasSwitch, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
 import { engineSettings, realEquipment, type Equipment, type RunTokenizer } from './equipment.ts';
-import { evaluate, type Evaluated } from './evaluate.ts';
+import { evaluate, type Evaluation } from './evaluate.ts';
 import { openReward } from './judges.ts';
+import { versions } from './launch.ts';
 import { evaluationLine } from './progress.ts';
 import { openTasks } from './promptLengths.ts';
+import { provenanceOf } from './provenance.ts';
 import type { OpenSettings } from './policy/policy.ts';
-import { writeEvaluation } from './session.ts';
 
 /** The weights to measure and where they come from. */
 interface Target {
@@ -43,14 +48,45 @@ export async function evaluateCommand(call: Call, io: Io): Promise<ExitCode> {
   io.out.write(`evaluating ${target.folder}\n`);
   const log = run === undefined ? undefined : openAppend(join(run, FILES.log));
   const equipment = realEquipment(text => (log ? append(log, Buffer.from(text)) : io.err.write(text)));
-  const evaluated = await measure(target, equipment);
+  const progress = teller(io);
+  const evaluated = await measure(target, equipment, { command: commandOf(call), progress });
   if (run !== undefined) record(run, target, evaluated);
+  const page = textOption(call, 'html');
+  if (page !== undefined) {
+    const of = { run: run === undefined ? basename(target.folder) : basename(run), record: evaluated };
+    writeAtomically(resolve(page), reportPage(evaluationReport(of), of.record));
+    io.out.write(`report: ${resolve(page)}\n`);
+  }
   io.out.write(`${evaluationLine(target.step, evaluated.summary)}\n`);
   if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(evaluated.summary)}\n`);
   return 0;
 }
 
-const measure = (target: Target, equipment: Equipment): Promise<Evaluated> =>
+/** Lines that say how many tasks are done: those that look on read them. */
+const LINES = 50;
+
+const teller =
+  ({ out }: Io): NonNullable<Evaluation['progress']> =>
+  (done, tasks) => {
+    if (done === tasks || done % Math.ceil(tasks / LINES) === 0) out.write(`${done}/${tasks} tasks\n`);
+  };
+
+/** The command line as it would be typed again. */
+const commandOf = ({ command, args, options }: Call): string =>
+  [
+    'branchpoint',
+    command,
+    ...args,
+    ...Object.entries(options).flatMap(([name, value]) =>
+      value === true ? [`--${name}`] : typeof value === 'string' ? [`--${name}`, value] : [],
+    ),
+  ].join(' ');
+
+const measure = (
+  target: Target,
+  equipment: Equipment,
+  { command, progress }: { command: string; progress: NonNullable<Evaluation['progress']> },
+): Promise<EvaluationRecord> =>
   closingAfter(async closers => {
     const { config, folder, step, run } = target;
     const tokenizer = await equipment.openTokenizer(folder);
@@ -68,7 +104,15 @@ const measure = (target: Target, equipment: Equipment): Promise<Evaluated> =>
     const { samples, greedy } = config.evaluation;
     const chosen = tasks.slice(0, config.evaluation.tasks === 0 ? tasks.length : config.evaluation.tasks);
     const id = newId(run, step);
-    return await evaluate({
+    const provenance = await provenanceOf({
+      config,
+      weights: folder,
+      template: tokenizer.template,
+      tools: tools.tags,
+      versions: versions(),
+      command,
+    });
+    const evaluated = await evaluate({
       policies,
       tokenizer,
       tools,
@@ -81,7 +125,9 @@ const measure = (target: Target, equipment: Equipment): Promise<Evaluated> =>
       dataset: name,
       ...(ownReward && { ownReward }),
       warn: ({ message }) => process.emitWarning(message),
+      progress,
     });
+    return { ...evaluated, provenance };
   });
 
 /** Weights below this are cheap to hold twice, and several engines of one thread each do more than one with several. */
@@ -136,8 +182,7 @@ const stepOf = (name = ''): number => Number(/step-(\d+)$/.exec(name)?.[1] ?? 0)
 
 /** A name that no evaluation of the run has. */
 function newId(run: string | undefined, step: number): string {
-  const isTaken = (id: string): boolean =>
-    run !== undefined && fs.existsSync(join(run, FILES.evaluations, `${id}.json`));
+  const isTaken = (id: string): boolean => run !== undefined && hasEvaluation(run, id);
   for (let n = 1; ; n++) {
     const id = `step-${step}-again-${n}`;
     if (!isTaken(id)) return id;
@@ -145,7 +190,7 @@ function newId(run: string | undefined, step: number): string {
 }
 
 /** Keeps the outcomes in the run, and tells them where no worker is writing the journal. */
-function record(run: string, { folder, step }: Target, evaluated: Evaluated): void {
+function record(run: string, { folder, step }: Target, evaluated: EvaluationRecord): void {
   writeEvaluation(run, evaluated);
   if (liveLock(run)) return;
   const lock = acquireLock(run);

@@ -1,8 +1,9 @@
 /** Evaluations beside the training: in an engine of their own, one after the other, never waited for before the end. */
 import type { Config } from '../core/config.ts';
+import type { EvaluationRecord, Provenance } from '../core/evaluation.ts';
 import type { Fact } from '../core/events.ts';
 import { FailureError, type Task } from '../core/types.ts';
-import { evaluate, type Evaluated } from './evaluate.ts';
+import { evaluate } from './evaluate.ts';
 import type { OwnReward } from './own/reward.ts';
 import { canBeMended, failureOf } from './mending.ts';
 import type { Policy } from './policy/policy.ts';
@@ -30,8 +31,10 @@ export interface EvaluationSettings {
   /** The user's own reward; absent for the paper's. */
   ownReward?: OwnReward;
   tell(fact: Fact, step: number): void;
+  /** What the evaluation of the weights after a step is made with; asked while they are there. */
+  provenance(step: number, tools: ToolPool): Promise<Provenance>;
   /** Keeps the outcomes of every task. */
-  write(evaluated: Evaluated): void;
+  write(evaluated: EvaluationRecord): void;
   progress(step: number, done: number, tasks: number): void;
   /** Steps whose own evaluation was told before this worker began. */
   known: ReadonlySet<number>;
@@ -74,12 +77,17 @@ async function attempt(settings: EvaluationSettings, step: number, idle: readonl
   }
 }
 
-async function run(settings: EvaluationSettings, step: number, idle: readonly Policy[]): Promise<Evaluated> {
+async function run(
+  settings: EvaluationSettings,
+  step: number,
+  idle: readonly Policy[],
+): Promise<EvaluationRecord> {
   const { config, tokenizer, tasks, dataset, signal } = settings;
   const policy = await openedPolicy(settings, step);
   try {
     const tools = await settings.openTools();
     try {
+      const provenance = await settings.provenance(step, tools);
       const evaluation = evaluate({
         policies: [policy, ...idle],
         tokenizer,
@@ -96,7 +104,7 @@ async function run(settings: EvaluationSettings, step: number, idle: readonly Po
         progress: (done, all) => settings.progress(step, done, all),
         signal,
       });
-      return await Promise.race([evaluation, calledOff(signal)]);
+      return { ...(await Promise.race([evaluation, calledOff(signal)])), provenance };
     } finally {
       await tools.close();
     }

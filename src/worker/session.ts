@@ -13,7 +13,8 @@ import type { WorkerVerbs } from '../protocol/verbs.ts';
 import { lastCheckpoint, pruneCheckpoints, type Checkpoint } from '../run/checkpoint.ts';
 import { watchJumps } from '../run/clock.ts';
 import { refuseChanged, writePieces } from '../run/create.ts';
-import { makeFolder, removeInterrupted, writeAtomically } from '../run/disk.ts';
+import { removeInterrupted } from '../run/disk.ts';
+import { writeEvaluation } from '../run/evaluations.ts';
 import { Journal } from '../run/journal.ts';
 import { FILES, checkpointName } from '../run/layout.ts';
 import { acquireLock } from '../run/lock.ts';
@@ -29,12 +30,12 @@ import {
   type Purpose,
   type RunTokenizer,
 } from './equipment.ts';
-import type { Evaluated } from './evaluate.ts';
 import { evaluationId, makeEvaluations, type Evaluations, type EvaluationSettings } from './evaluations.ts';
 import { openReward } from './judges.ts';
 import { keepsWeights, openKeeper } from './keeper.ts';
 import { canBeMended, failureOf, waitForMending } from './mending.ts';
 import { openTasks } from './promptLengths.ts';
+import { provenanceOf } from './provenance.ts';
 import { saver } from './saving.ts';
 import { makeControl, type Control } from './status.ts';
 import type { ToolPool } from './tools/tool.ts';
@@ -333,19 +334,20 @@ async function openEvaluations(
     openTools: () =>
       equipment.openTools(config, failure => tell({ type: 'warned', failure }, control.status.step)),
     tell,
+    provenance: (step, { tags }) =>
+      provenanceOf({
+        config,
+        weights: folderOf(step),
+        template: tokenizer.template,
+        tools: tags,
+        versions: life.manifest.versions,
+      }),
     write: evaluated => writeEvaluation(runFolder, evaluated),
     progress: (step, finished, tasks) => {
       if (step === config.steps) control.phase(`evaluating ${finished}/${tasks}`);
     },
     ...settings,
   });
-}
-
-/** evaluations/<id>.json: the summary and what became of every task. */
-export function writeEvaluation(runFolder: string, evaluated: Evaluated): void {
-  const folder = join(runFolder, FILES.evaluations);
-  makeFolder(folder);
-  writeAtomically(join(folder, `${evaluated.summary.id}.json`), `${JSON.stringify(evaluated)}\n`);
 }
 
 /** Steps up to `done` whose evaluation was due before the end. */

@@ -21,6 +21,8 @@ export interface Tokenizer {
   vocabularySize: number;
   /** Paths of the files that belong into every checkpoint. */
   files: string[];
+  /** Source of the chat template; absent where there is none. */
+  template?: string;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -46,7 +48,8 @@ export async function openTokenizer(folder: string): Promise<Tokenizer> {
   const parts = understood(`${folder}: tokenizer.json`, () => partsWithoutControls(definition));
   const vocabulary = understood(`${folder}: tokenizer.json`, () => vocabularyOf(definition, inner));
   const pieces = makePieces(vocabulary);
-  const template = await openTemplate(folder, config);
+  const source = await templateOf(folder, config);
+  const template = openTemplate(folder, config, source);
   return {
     encode: text => Int32Array.from(parts(text).flatMap(encode)),
     encodePrompt: messages => Int32Array.from(encode(template(messages))),
@@ -55,6 +58,7 @@ export async function openTokenizer(folder: string): Promise<Tokenizer> {
     endIds: await endIdsOf(folder, config, inner),
     vocabularySize: vocabulary.length,
     files: FILES.map(name => join(folder, name)).filter(existsSync),
+    ...(source !== undefined && { template: source }),
   };
 }
 
@@ -143,10 +147,17 @@ const tokenText = (value: unknown): string | undefined => {
   return typeof content === 'string' ? content : undefined;
 };
 
-/** The template is only missed when a prompt is rendered: scoring finished text needs none. */
-async function openTemplate(folder: string, config: Json): Promise<(messages: readonly Message[]) => string> {
+async function templateOf(folder: string, config: Json): Promise<string | undefined> {
   const file = join(folder, 'chat_template.jinja');
-  const source = existsSync(file) ? await readFile(file, 'utf8') : templateText(config['chat_template']);
+  return existsSync(file) ? await readFile(file, 'utf8') : templateText(config['chat_template']);
+}
+
+/** The template is only missed when a prompt is rendered: scoring finished text needs none. */
+function openTemplate(
+  folder: string,
+  config: Json,
+  source: string | undefined,
+): (messages: readonly Message[]) => string {
   const place = `${folder}: the chat template`;
   const template = source === undefined ? undefined : understood(place, () => new Template(source));
   const tokens = Object.fromEntries(NAMED_TOKENS.map(name => [name, tokenText(config[name]) ?? '']));

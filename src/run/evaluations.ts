@@ -1,0 +1,112 @@
+/** Evaluations of a run on disk: one file each, with the outcome of every task. Knows nothing of how they are made or shown. */
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import type {
+  EvaluationRecord,
+  Provenance,
+  SamplePiece,
+  TaskOutcome,
+  TrajectoryOutcome,
+} from '../core/evaluation.ts';
+import { FailureError } from '../core/types.ts';
+import { makeFolder, writeAtomically } from './disk.ts';
+import { evaluationSummary } from './eventShape.ts';
+import { FILES } from './layout.ts';
+import {
+  count,
+  list,
+  number,
+  oneOf,
+  optional,
+  parseLine,
+  record,
+  table,
+  text,
+  yes,
+  type Shape,
+} from './shape.ts';
+import { answeredCall, stopReason } from './treeShape.ts';
+
+const piece = record<SamplePiece>({
+  kind: oneOf('model', 'tool', 'forced'),
+  length: count,
+  tokens: count,
+  call: optional(answeredCall),
+});
+
+const trajectory = record<TrajectoryOutcome>({
+  greedy: yes,
+  correct: yes,
+  reward: number,
+  answer: optional(text),
+  calls: count,
+  reason: text,
+  text,
+  stop: optional(stopReason),
+  parts: optional(table(number)),
+  pieces: optional(list(piece)),
+});
+
+const outcome = record<TaskOutcome>({
+  task: text,
+  question: text,
+  references: list(text),
+  ability: text,
+  prompt: optional(text),
+  trajectories: list(trajectory),
+});
+
+const provenance = record<Provenance>({
+  at: text,
+  command: optional(text),
+  weights: record<Provenance['weights']>({ folder: text, hash: text }),
+  dataset: record<Provenance['dataset']>({ path: text, hash: text }),
+  templateHash: optional(text),
+  seed: count,
+  temperature: number,
+  maxResponseTokens: count,
+  tools: list(text),
+  cache: oneOf('off', 'on'),
+  cassette: oneOf('off', 'record', 'replay', 'replay-or-record'),
+  reward: text,
+  versions: table(text),
+});
+
+const evaluation: Shape<EvaluationRecord> = record<EvaluationRecord>({
+  summary: evaluationSummary,
+  outcomes: list(outcome),
+  provenance: optional(provenance),
+});
+
+const fileOf = (runFolder: string, id: string): string => join(runFolder, FILES.evaluations, `${id}.json`);
+
+export const hasEvaluation = (runFolder: string, id: string): boolean => fs.existsSync(fileOf(runFolder, id));
+
+/** Names of a run's evaluations, by step and then as they were made; none where it has none. */
+export function evaluationIds(runFolder: string): string[] {
+  const folder = join(runFolder, FILES.evaluations);
+  if (!fs.existsSync(folder)) return [];
+  return fs
+    .readdirSync(folder)
+    .filter(name => name.endsWith('.json'))
+    .map(name => name.slice(0, -'.json'.length))
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+}
+
+/** Throws a FailureError where there is no such evaluation, or its file is not one. */
+export async function readEvaluation(runFolder: string, id: string): Promise<EvaluationRecord> {
+  const path = fileOf(runFolder, id);
+  if (!hasEvaluation(runFolder, id))
+    throw new FailureError({
+      where: 'store',
+      message: `${runFolder} has no evaluation ${id}.`,
+      fix: `It has ${evaluationIds(runFolder).join(', ') || 'none yet'}.`,
+    });
+  return evaluation(parseLine({ text: await fs.promises.readFile(path, 'utf8'), offset: 0 }, path), path);
+}
+
+/** Keeps the summary and what became of every task. */
+export function writeEvaluation(runFolder: string, made: EvaluationRecord): void {
+  makeFolder(join(runFolder, FILES.evaluations));
+  writeAtomically(fileOf(runFolder, made.summary.id), `${JSON.stringify(made)}\n`);
+}
