@@ -37,10 +37,18 @@ export const STEADY_MEMORY = {
   MALLOC_TRIM_THRESHOLD_: String(2 ** 32),
 } as const;
 
-const programPath = (): string => {
+function programPath(): string {
   const bundled = join(import.meta.dirname, 'engine.cjs');
-  return existsSync(bundled) ? bundled : join(import.meta.dirname, 'process.ts');
-};
+  if (!existsSync(bundled)) return join(import.meta.dirname, 'process.ts');
+  const platform = `${process.platform}-${process.arch}`;
+  if (!existsSync(join(import.meta.dirname, 'native', platform)))
+    throw new FailureError({
+      where: 'policy',
+      message: `This package of Branchpoint has no ONNX Runtime for ${platform}: it can show runs, but not train or evaluate.`,
+      fix: 'Install the package that was made for this platform, or train on another machine.',
+    });
+  return bundled;
+}
 
 /** Starts the engine's process; the weights are read by the verb `open`. */
 export async function openEmbedded(options: EmbeddedOptions = {}): Promise<EmbeddedPolicy> {
