@@ -21,11 +21,26 @@ export const pieceOf = (pieces: Pieces, id: number): Uint8Array =>
     : pieces.bytes.subarray(pieces.offsets[id], pieces.offsets[id + 1]);
 
 /** Text of a sequence; incomplete UTF-8 becomes U+FFFD. */
-export function textOf(pieces: Pieces, ids: ArrayLike<number>): string {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let text = '';
-  for (let i = 0; i < ids.length; i++) text += decoder.decode(pieceOf(pieces, ids[i]!), { stream: true });
-  return text + decoder.decode();
+export const textOf = (pieces: Pieces, ids: ArrayLike<number>): string =>
+  new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytesOf(pieces, ids));
+
+/** All bytes of a sequence. Copied one by one: a view of each piece would cost more than its few bytes. */
+function bytesOf(pieces: Pieces, ids: ArrayLike<number>): Uint8Array {
+  const { offsets } = pieces;
+  const known = offsets.length - 1;
+  let size = 0;
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i]!;
+    if (id >= 0 && id < known) size += offsets[id + 1]! - offsets[id]!;
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i]!;
+    if (id < 0 || id >= known) continue;
+    for (let from = offsets[id]!; from < offsets[id + 1]!; from++) bytes[at++] = pieces.bytes[from]!;
+  }
+  return bytes;
 }
 
 /** [token + 1] offsets (UTF-16) into textOf where each token's text begins; a token that only continues a character is empty. */
@@ -33,13 +48,22 @@ export function textOffsets(pieces: Pieces, ids: ArrayLike<number>): Uint32Array
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const offsets = new Uint32Array(ids.length + 1);
   let length = 0;
+  // A decoder is slow and mostly not needed: ASCII between whole characters is as long as its bytes.
+  let isBetween = true;
   for (let i = 0; i < ids.length; i++) {
-    length += decoder.decode(pieceOf(pieces, ids[i]!), { stream: true }).length;
+    const piece = pieceOf(pieces, ids[i]!);
+    if (isBetween && piece.every(isAscii)) length += piece.length;
+    else {
+      length += decoder.decode(piece, { stream: true }).length;
+      if (piece.length > 0) isBetween = isAscii(piece.at(-1)!);
+    }
     offsets[i + 1] = length;
   }
   offsets[ids.length] = length + decoder.decode().length;
   return offsets;
 }
+
+const isAscii = (byte: number): boolean => byte < 0x80;
 
 /** One buffer: count (u32), offsets (u32 each), bytes; little-endian. */
 export function encodePieces({ offsets, bytes }: Pieces): Uint8Array {

@@ -1,6 +1,7 @@
 /** What the extension consists of while it is active: commands work on it, tests look at it. Knows nothing of what its parts do. */
 import type * as vscode from 'vscode';
 import type { Checks } from './checks.ts';
+import type { TokenDecorations } from './decorations.ts';
 import type { Explorer } from './explorer.ts';
 import type { Log } from './failures.ts';
 import type { Panels } from './panels.ts';
@@ -19,6 +20,7 @@ export interface App {
   panels: Panels;
   trajectories: Trajectories;
   checks: Checks;
+  decorations: TokenDecorations;
   statusBar: StatusBar;
   /** Asked for at each use: the setting may change. */
   program(): Program;

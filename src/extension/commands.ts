@@ -7,9 +7,9 @@ import { FILES } from '../run/layout.ts';
 import type { App } from './app.ts';
 import { inBackground, showFailure } from './failures.ts';
 import { CHECK_COMMANDS } from './checkCommands.ts';
+import { COMPARE_COMMANDS } from './compareTrajectory.ts';
 import { CATEGORY, commandId, COMMANDS, type CommandName, CONFIG_SUFFIX } from './names.ts';
 import { newConfiguration } from './newConfigurationCommand.ts';
-import { OVERLAYS } from './overlay.ts';
 import {
   activeConfig,
   checkpointFolder,
@@ -23,9 +23,9 @@ import {
 import { isRecord } from './places.ts';
 import { accuracyOf } from './rows.ts';
 import { copySample } from './sample.ts';
-import { changeSetting, setting } from './settings.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
+import { TRAJECTORY_COMMANDS } from './trajectoryCommands.ts';
 import { ask, evaluate, launch, resumeEnded } from './workers.ts';
 
 /** `selected`: all rows that are selected in a view, where the command was chosen there. */
@@ -68,16 +68,13 @@ const HANDLERS: Record<CommandName, Handler> = {
     const path =
       runFolder === undefined || tree === undefined
         ? undefined
-        : (target.path ?? (await pickPath(runFolder, tree)));
+        : (target.path ?? (await pickPath(app, runFolder, tree)));
     if (runFolder !== undefined && tree !== undefined && path !== undefined)
       await app.trajectories.show({ runFolder, tree, path }, target.segment);
   },
   evaluateCheckpoint,
-  async cycleOverlay() {
-    const next = OVERLAYS[(OVERLAYS.indexOf(setting('trajectory.overlay')) + 1) % OVERLAYS.length]!;
-    await changeSetting('trajectory.overlay', next);
-    vscode.window.setStatusBarMessage(`Token overlay: ${next}`, 3000);
-  },
+  ...TRAJECTORY_COMMANDS,
+  ...COMPARE_COMMANDS,
   async openConfiguration(app, argument) {
     const runFolder = await runOf(app, targetOf(argument), COMMANDS.openConfiguration.title);
     if (runFolder === undefined) return;

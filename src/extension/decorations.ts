@@ -3,18 +3,14 @@ import * as vscode from 'vscode';
 import type { Log } from './failures.ts';
 import { inBackground } from './failures.ts';
 import { TRAJECTORY } from './names.ts';
-import type { Tint } from './overlay.ts';
-import { mostUncertain, tintedRuns, TINTS, untrainedRanges } from './overlay.ts';
+import type { Stretch, Tint } from './overlay.ts';
+import { decorationsIn, TINTS } from './overlay.ts';
 import { setting } from './settings.ts';
 import type { OpenTrajectory, Trajectories } from './trajectories.ts';
 import { rangeIn } from './trajectories.ts';
 
-/** Ranges of one editor over all tints: VS Code slows down with thousands. */
-const MOST_RANGES = 1000;
 /** Lines above and below the visible ones that are tinted too, so that scrolling does not flicker. */
 const MARGIN_LINES = 60;
-/** Marks in the overview ruler. */
-const RULER_MARKS = 50;
 /** Scrolling asks many times; one answer per frame is enough. */
 const FRAME_MS = 16;
 
@@ -39,6 +35,20 @@ export class TokenDecorations implements vscode.Disposable {
     overviewRulerColor: new vscode.ThemeColor('branchpoint.uncertain'),
     overviewRulerLane: vscode.OverviewRulerLane.Right,
   });
+  readonly #parting = vscode.window.createTextEditorDecorationType({
+    border: '2px solid',
+    borderColor: new vscode.ThemeColor('branchpoint.divergence'),
+    overviewRulerColor: new vscode.ThemeColor('branchpoint.divergence'),
+    overviewRulerLane: vscode.OverviewRulerLane.Full,
+    // Not by colour alone.
+    after: {
+      contentText: '◂ parts here',
+      margin: '0 4px',
+      color: new vscode.ThemeColor('branchpoint.divergence'),
+    },
+  });
+  /** By document: where it parts from the one that it is compared with. */
+  readonly #partings = new Map<string, vscode.Range>();
   readonly #subscriptions: vscode.Disposable[];
   #timer: NodeJS.Timeout | undefined;
 
@@ -55,7 +65,18 @@ export class TokenDecorations implements vscode.Disposable {
         ({ textEditor }) => textEditor.document.uri.scheme === TRAJECTORY && this.#refreshSoon(),
       ),
       changed(() => this.#refreshSoon()),
+      // A document that grew is laid out anew.
+      vscode.workspace.onDidChangeTextDocument(
+        ({ document }) => document.uri.scheme === TRAJECTORY && this.#refreshSoon(),
+      ),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#partings.delete(uri.toString())),
     ];
+    this.#refreshSoon();
+  }
+
+  /** Marks the first token that differs, for as long as the document is open. */
+  markParting(uri: vscode.Uri, range: vscode.Range): void {
+    this.#partings.set(uri.toString(), range);
     this.#refreshSoon();
   }
 
@@ -70,27 +91,29 @@ export class TokenDecorations implements vscode.Disposable {
 
   async #decorate(editor: vscode.TextEditor): Promise<void> {
     const trajectory = await this.#trajectories.read(editor.document.uri);
-    const { from, to } = visible(editor, trajectory);
-    const runs = tintedRuns(trajectory, setting('trajectory.overlay'), setting('trajectory.credit'), {
-      from,
-      to,
-      limit: MOST_RANGES,
-    });
+    const { tints, untrained, marks } = decorationsIn(
+      trajectory,
+      setting('trajectory.overlay'),
+      setting('trajectory.credit'),
+      { seen: visible(editor, trajectory, 0), near: visible(editor, trajectory, MARGIN_LINES) },
+    );
+    const { starts, ends } = trajectory.layout;
+    const range = (start: number, end: number): vscode.Range => rangeIn(trajectory, start, end);
     for (const tint of TINTS)
       editor.setDecorations(
         this.#tints[tint],
-        runs.filter(run => run.tint === tint).map(({ start, end }) => rangeIn(trajectory, start, end)),
+        tints.filter(run => run.tint === tint).map(({ start, end }) => range(start, end)),
       );
     editor.setDecorations(
       this.#untrained,
-      untrainedRanges(trajectory).map(([start, end]) => rangeIn(trajectory, start, end)),
+      untrained.map(([start, end]) => range(start, end)),
     );
     editor.setDecorations(
       this.#uncertain,
-      mostUncertain(trajectory, RULER_MARKS).map(token =>
-        rangeIn(trajectory, trajectory.layout.starts[token]!, trajectory.layout.ends[token]!),
-      ),
+      marks.map(token => range(starts[token]!, ends[token]!)),
     );
+    const parting = this.#partings.get(editor.document.uri.toString());
+    editor.setDecorations(this.#parting, parting === undefined ? [] : [parting]);
   }
 
   dispose(): void {
@@ -100,6 +123,7 @@ export class TokenDecorations implements vscode.Disposable {
       ...Object.values(this.#tints),
       this.#untrained,
       this.#uncertain,
+      this.#parting,
     ).dispose();
   }
 }
@@ -113,15 +137,16 @@ function makeTint(tint: Tint): vscode.TextEditorDecorationType {
   });
 }
 
-/** Offsets of what the editor shows, with a margin. */
+/** Offsets of what the editor shows, with so many lines around it. */
 function visible(
   { visibleRanges }: vscode.TextEditor,
   { layout: { lineStarts, text } }: OpenTrajectory,
-): { from: number; to: number } {
+  margin: number,
+): Stretch {
   const first = Math.min(...visibleRanges.map(({ start }) => start.line), lineStarts.length - 1);
   const last = Math.max(...visibleRanges.map(({ end }) => end.line), 0);
   return {
-    from: lineStarts[Math.max(0, first - MARGIN_LINES)]!,
-    to: lineStarts[last + MARGIN_LINES + 1] ?? text.length,
+    from: lineStarts[Math.max(0, first - margin)]!,
+    to: lineStarts[last + margin + 1] ?? text.length,
   };
 }

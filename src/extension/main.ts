@@ -1,7 +1,6 @@
 /** Puts the extension together. Nothing is read, watched or started before VS Code asks for one of its parts. */
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { FailureError } from '../core/types.ts';
 import { liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
@@ -10,7 +9,6 @@ import { registerCommands } from './commands.ts';
 import { TokenDecorations } from './decorations.ts';
 import { Explorer } from './explorer.ts';
 import { inBackground } from './failures.ts';
-import { growingTree } from './growingTree.ts';
 import { CONFIG_SUFFIX } from './names.ts';
 import { ownProgram } from './ownProgram.ts';
 import type { PanelSource } from './panels.ts';
@@ -19,10 +17,10 @@ import { Places } from './places.ts';
 import { Runs } from './runs.ts';
 import { setting } from './settings.ts';
 import { StatusBar } from './statusBar.ts';
-import type { TreeSource } from './trajectories.ts';
 import { Trajectories } from './trajectories.ts';
 import { registerTrajectoryFeatures } from './trajectoryFeatures.ts';
 import type { Program } from './workers.ts';
+import { treeOf, treeSource } from './treeSource.ts';
 
 /** Workers are found by their run folders and outlive the window: deactivating ends none of them. */
 export function activate(context: vscode.ExtensionContext): App {
@@ -30,7 +28,7 @@ export function activate(context: vscode.ExtensionContext): App {
   const places = new Places(context.globalState);
   const runs = new Runs(() => places.runsFolders(), log);
   const overlayChanged = new vscode.EventEmitter<void>();
-  const trajectories = new Trajectories(treeSource);
+  const trajectories = new Trajectories(treeSource(runs), log);
   const dist = vscode.Uri.joinPath(context.extensionUri, 'dist').fsPath;
   const runtime = (): string => setting('nodePath') || process.execPath;
   const program = (): Program => ({ script: join(dist, 'branchpoint.cjs'), runtime: runtime() });
@@ -42,6 +40,7 @@ export function activate(context: vscode.ExtensionContext): App {
     explorer: new Explorer(runs),
     panels: new Panels(context.extensionUri, panelSource(runs), log),
     trajectories,
+    decorations: new TokenDecorations(trajectories, overlayChanged.event, log),
     statusBar: new StatusBar(runs),
     checks: new Checks(program, trajectories),
     program,
@@ -67,7 +66,7 @@ export function activate(context: vscode.ExtensionContext): App {
     trajectories,
     app.checks,
     registerTrajectoryFeatures(trajectories, overlayChanged.event),
-    new TokenDecorations(trajectories, overlayChanged.event, log),
+    app.decorations,
     app.statusBar,
     app.panels,
     app.explorer,
@@ -77,22 +76,6 @@ export function activate(context: vscode.ExtensionContext): App {
   refresh();
   return app;
 }
-
-const treeSource: TreeSource = {
-  async tree(runFolder, id) {
-    const run = openRun(runFolder);
-    return { tree: await run.tree(id), columns: await run.columns(id) };
-  },
-  async pieces(runFolder) {
-    const pieces = await openRun(runFolder).pieces();
-    if (pieces === undefined)
-      throw new FailureError({
-        where: 'store',
-        message: `${runFolder} has no vocabulary, so its tokens cannot be shown as text.`,
-      });
-    return pieces;
-  },
-};
 
 function panelSource(runs: Runs): PanelSource {
   return {
@@ -108,11 +91,6 @@ function panelSource(runs: Runs): PanelSource {
     check: runFolder => void openRun(runFolder),
     isLive: runFolder => liveLock(runFolder) !== undefined,
     onDidChange: runs.onDidChange,
-    async tree(runFolder, id) {
-      const growing = growingTree(await runs.state(runFolder), id);
-      if (growing === undefined) return openRun(runFolder).tree(id);
-      const entries = await openRun(runFolder).trees();
-      return entries.some(entry => entry.id === id) ? openRun(runFolder).tree(id) : growing;
-    },
+    tree: async (runFolder, id) => (await treeOf(runs, runFolder, id)).tree,
   };
 }

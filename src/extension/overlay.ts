@@ -4,21 +4,29 @@ import type { TokenColumns, Tree } from '../core/types.ts';
 import type { SegmentPlace, TrajectoryText } from './trajectoryText.ts';
 import { counted, isTrained, latency, signed } from './trajectoryText.ts';
 
-export const OVERLAYS = ['entropy', 'advantage', 'mask', 'none'] as const;
+export const OVERLAYS = ['entropy', 'advantage', 'log-prob', 'mismatch', 'mask', 'none'] as const;
 export type Overlay = (typeof OVERLAYS)[number];
 
 /** Whose advantage the overlay and the lenses show: what the update used, or one of both kinds. */
 export type CreditChoice = 'used' | 'soft' | 'hard';
 
-/** The nine tints. The sign of an advantage is also in its underline, so that it does not hang on colour alone. */
+/** Faintest first within an overlay. The sign of an advantage is also in its underline, so that it does not hang on colour alone. */
 export const TINTS = [
   'entropy1',
   'entropy2',
   'entropy3',
   'entropy4',
+  'logProb1',
+  'logProb2',
+  'logProb3',
+  'logProb4',
+  'mismatch1',
+  'mismatch2',
+  'mismatch3',
+  'mismatch4',
   'plus1',
-  'plus2',
   'minus1',
+  'plus2',
   'minus2',
   'trained',
 ] as const;
@@ -32,8 +40,22 @@ export interface Trajectory {
   layout: TrajectoryText;
 }
 
-/** Entropy in nats at which each of the four tints begins; below the first a token is as good as certain. */
+/** Where each of the four tints begins; below the first a token has none. Entropy is in nats. */
 export const ENTROPY_LEVELS = [0.1, 0.5, 1, 2] as const;
+/** −log p of the token that was drawn, at the sampling temperature: p below 90, 50, 20 and 5 %. */
+export const LOG_PROB_LEVELS = [-Math.log(0.9), -Math.log(0.5), -Math.log(0.2), -Math.log(0.05)] as const;
+/** |log p by the trainer − log p by the sampler|. */
+export const MISMATCH_LEVELS = [0.001, 0.01, 0.1, 0.5] as const;
+
+/** What the tints of an overlay mean, in a line. */
+export const LEGENDS: Record<Overlay, string> = {
+  entropy: 'four steps from .1, .5, 1 and 2 nats',
+  advantage: 'solid underline where positive, wavy where negative, stronger from 1',
+  'log-prob': 'four steps where the drawn token had p below 90, 50, 20 and 5 %',
+  mismatch: 'four steps where trainer and sampler differ by .001, .01, .1 and .5 in log p',
+  mask: 'dotted underline where the loss sees the token',
+  none: 'no tint',
+};
 
 /** |A| in group standard deviations from which the stronger tint is used. */
 export const STRONG_ADVANTAGE = 1;
@@ -59,10 +81,27 @@ export function advantageOf(
   }
 }
 
-const entropyTint = (entropy: number): Tint | undefined => {
-  const level = ENTROPY_LEVELS.filter(limit => entropy >= limit).length;
-  return level === 0 ? undefined : TINTS[level - 1];
+type Levels = readonly [number, number, number, number];
+
+/** Tint of one token under the overlays that measure tokens, not segments. */
+const TOKEN_TINTS: Partial<Record<Overlay, (columns: TokenColumns, at: number) => Tint | undefined>> = {
+  entropy: ({ entropies }, at) => levelTint('entropy', entropies[at]!, ENTROPY_LEVELS),
+  'log-prob': ({ samplerLogProbs }, at) => levelTint('logProb', -samplerLogProbs[at]!, LOG_PROB_LEVELS),
+  mismatch: ({ samplerLogProbs, trainerLogProbs }, at) =>
+    levelTint('mismatch', Math.abs(trainerLogProbs[at]! - samplerLogProbs[at]!), MISMATCH_LEVELS),
 };
+
+/** No tint below the first level, and for what was not measured. */
+function levelTint(
+  name: 'entropy' | 'logProb' | 'mismatch',
+  value: number,
+  levels: Levels,
+): Tint | undefined {
+  if (value >= levels[3]) return `${name}4`;
+  if (value >= levels[2]) return `${name}3`;
+  if (value >= levels[1]) return `${name}2`;
+  return value >= levels[0] ? `${name}1` : undefined;
+}
 
 const advantageTint = (advantage: number | undefined): Tint | undefined => {
   if (advantage === undefined || advantage === 0) return undefined;
@@ -77,43 +116,53 @@ export interface TintedRun {
   end: number;
 }
 
-/** What to tint, and where: half-open offsets, and at most `limit` runs. */
-export interface TintWindow {
+/** Half-open offsets. */
+export interface Stretch {
   from: number;
   to: number;
-  limit: number;
 }
 
-/** Runs inside the window, in reading order. Tokens without text are left out. */
+/** Runs inside the stretch, in reading order. Tokens without text are left out. */
 export function tintedRuns(
   trajectory: Trajectory,
   overlay: Overlay,
   choice: CreditChoice,
-  window: TintWindow,
+  { from, to }: Stretch,
 ): TintedRun[] {
   const { tree, path, columns, layout } = trajectory;
   const runs: TintedRun[] = [];
   if (overlay === 'none') return runs;
+  const ofToken = TOKEN_TINTS[overlay];
   for (const place of layout.segments) {
-    const ofSegment =
-      overlay === 'advantage'
-        ? advantageTint(advantageOf(tree, path, place.segment, choice))
-        : isTrained(tree, place.segment)
-          ? 'trained'
-          : undefined;
+    if (place.to === place.from || !overlaps(layout, place, { from, to })) continue;
+    const ofSegment = segmentTint(tree, path, place.segment, overlay, choice);
     for (let token = place.from; token < place.to; token++) {
       const start = layout.starts[token]!;
       const end = layout.ends[token]!;
-      const tint = overlay === 'entropy' ? entropyTint(columns.entropies[layout.tokens[token]!]!) : ofSegment;
-      if (tint === undefined || start === end || end <= window.from || start >= window.to) continue;
+      if (start === end || end <= from || start >= to) continue;
+      const tint = ofToken === undefined ? ofSegment : ofToken(columns, layout.tokens[token]!);
+      if (tint === undefined) continue;
       const last = runs.at(-1);
       // Neighbours join, also over a line feed that was added between them.
       if (last?.tint === tint && start - last.end <= 1 && token > place.from) last.end = end;
-      else if (runs.length === window.limit) return runs;
       else runs.push({ tint, start, end });
     }
   }
   return runs;
+}
+
+const overlaps = ({ starts, ends }: TrajectoryText, place: SegmentPlace, { from, to }: Stretch): boolean =>
+  starts[place.from]! < to && ends[place.to - 1]! > from;
+
+function segmentTint(
+  tree: Tree,
+  path: number,
+  segment: number,
+  overlay: Overlay,
+  choice: CreditChoice,
+): Tint | undefined {
+  if (overlay === 'advantage') return advantageTint(advantageOf(tree, path, segment, choice));
+  return overlay === 'mask' && isTrained(tree, segment) ? 'trained' : undefined;
 }
 
 /** Text that is not trained: half-open offsets, one per segment. */
@@ -131,6 +180,61 @@ export function mostUncertain({ columns, layout }: Trajectory, limit: number): n
     .slice(0, limit);
 }
 
+/** Marks in the overview ruler. */
+export const RULER_MARKS = 50;
+const marked = new WeakMap<Trajectory, number[]>();
+
+/** Those that the overview ruler marks, and between which a reader goes; found once per trajectory. */
+export function uncertainTokens(trajectory: Trajectory): readonly number[] {
+  const known = marked.get(trajectory) ?? mostUncertain(trajectory, RULER_MARKS);
+  marked.set(trajectory, known);
+  return known;
+}
+
+/** Ranges of one editor over all kinds of decoration: VS Code slows down with thousands. */
+export const MOST_DECORATIONS = 1000;
+
+/** Everything that is decorated in one editor. */
+export interface Decorations {
+  tints: TintedRun[];
+  /** Text that the loss does not see. */
+  untrained: [number, number][];
+  /** Tokens with a mark in the overview ruler. */
+  marks: readonly number[];
+}
+
+/**
+ * What to decorate where `seen` is in sight and `near` is around it; one place is left for the mark of a comparison. Where
+ * the tints around are too many only what is in sight is tinted, and then its faintest tints are left out first.
+ */
+export function decorationsIn(
+  trajectory: Trajectory,
+  overlay: Overlay,
+  choice: CreditChoice,
+  { seen, near }: { seen: Stretch; near: Stretch },
+): Decorations {
+  const marks = uncertainTokens(trajectory);
+  const most = MOST_DECORATIONS - 1 - marks.length;
+  const untrained = untrainedRanges(trajectory)
+    .filter(([start, end]) => start < near.to && end > near.from)
+    .slice(0, most);
+  const room = most - untrained.length;
+  const around = tintedRuns(trajectory, overlay, choice, near);
+  const tints =
+    around.length <= room ? around : strongest(tintedRuns(trajectory, overlay, choice, seen), room);
+  return { tints, untrained, marks };
+}
+
+/** At most `limit` of the runs, in their order. */
+function strongest(runs: TintedRun[], limit: number): TintedRun[] {
+  if (runs.length <= limit) return runs;
+  const strength = ({ tint }: TintedRun): number => TINTS.indexOf(tint);
+  return runs
+    .toSorted((a, b) => strength(b) - strength(a))
+    .slice(0, limit)
+    .sort((a, b) => a.start - b.start);
+}
+
 /** One line about a segment: what its text does not say itself. */
 export function segmentLens(trajectory: Trajectory, place: SegmentPlace, choice: CreditChoice): string {
   const { tree, path, columns, layout } = trajectory;
@@ -142,11 +246,12 @@ export function segmentLens(trajectory: Trajectory, place: SegmentPlace, choice:
   if (segment.kind === 'model') parts.unshift(`turn ${segment.turn + 1}`);
   const entropies = measured(indices, columns.entropies);
   if (entropies.length > 0)
-    parts.push(`H mean ${mean(entropies).toFixed(2)}, highest ${Math.max(...entropies).toFixed(2)}`);
-  const gaps = measured(
-    indices,
-    columns.trainerLogProbs.map((trainer, i) => Math.abs(trainer - columns.samplerLogProbs[i]!)),
-  );
+    parts.push(
+      `H mean ${mean(entropies).toFixed(2)}, highest ${entropies.reduce((a, b) => Math.max(a, b)).toFixed(2)}`,
+    );
+  const gaps = Array.from(indices, at =>
+    Math.abs(columns.trainerLogProbs[at]! - columns.samplerLogProbs[at]!),
+  ).filter(value => !Number.isNaN(value));
   if (gaps.length > 0) parts.push(`|Δ log p| ${mean(gaps).toExponential(1)}`);
   if (isTrained(tree, place.segment))
     parts.push(
@@ -160,31 +265,3 @@ const measured = (indices: Int32Array, column: Float32Array): number[] =>
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** Name and value of everything that was measured for a token. */
-export function tokenFacts(
-  { tree, path, columns, layout }: Trajectory,
-  token: number,
-  bytes: Uint8Array,
-): [string, string][] {
-  const at = layout.tokens[token]!;
-  const place = layout.segments.find(({ from, to }) => token >= from && token < to)!;
-  const number = (value: number, digits: number): string =>
-    Number.isNaN(value) ? 'not measured' : value.toFixed(digits).replace('-', '−');
-  const sampler = columns.samplerLogProbs[at]!;
-  const trainer = columns.trainerLogProbs[at]!;
-  return [
-    ['Token', `${columns.ids[at]}, number ${token} of the trajectory`],
-    ['Bytes', Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join(' ')],
-    [
-      'Entropy',
-      Number.isNaN(columns.entropies[at]!) ? 'not measured' : `${number(columns.entropies[at]!, 4)} nats`,
-    ],
-    ['Log-probability, sampler', number(sampler, 5)],
-    ['Log-probability, trainer', number(trainer, 5)],
-    ['Trainer − sampler', number(trainer - sampler, 6)],
-    ['Advantage, soft', signed(advantageOf(tree, path, place.segment, 'soft'))],
-    ['Advantage, hard', signed(advantageOf(tree, path, place.segment, 'hard'))],
-    ['Trained', isTrained(tree, place.segment) ? 'yes' : 'no'],
-  ];
-}

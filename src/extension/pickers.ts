@@ -10,13 +10,18 @@ import { CONFIG_SUFFIX } from './names.ts';
 import { isRecord } from './places.ts';
 import { type RowStatus, RUN_ICONS, runDescription, short, statusOf, treeDescription } from './rows.ts';
 import type { Target } from './target.ts';
+import { treeOf } from './treeSource.ts';
 
-interface Choice<T> extends vscode.QuickPickItem {
+export interface Choice<T> extends vscode.QuickPickItem {
   value: T;
 }
 
 /** The only choice is taken without asking, where `takeOnly` says so. */
-async function choose<T>(title: string, choices: Choice<T>[], takeOnly = false): Promise<T | undefined> {
+export async function choose<T>(
+  title: string,
+  choices: Choice<T>[],
+  takeOnly = false,
+): Promise<T | undefined> {
   const [only] = choices;
   if (takeOnly && choices.length === 1 && only !== undefined) return only.value;
   const chosen = await vscode.window.showQuickPick(choices, {
@@ -84,8 +89,13 @@ export async function pickTree({ runs }: App, runFolder: string): Promise<string
   return choose('Rollout tree, by step and task', choices);
 }
 
-export async function pickPath(runFolder: string, treeId: string): Promise<number | undefined> {
-  const tree = await openRun(runFolder).tree(treeId);
+/** Also of a tree that still grows. */
+export async function pickPath(
+  { runs }: App,
+  runFolder: string,
+  treeId: string,
+): Promise<number | undefined> {
+  const { tree } = await treeOf(runs, runFolder, treeId);
   const choices = tree.paths.map(({ reward, origin, calls, stop }, index): Choice<number> => ({
     label: `Trajectory ${index}`,
     description: `${reward === undefined ? 'not judged' : `R ${short(reward.total)}`} · ${origin} · ${calls} tool calls · ended by ${stop}`,

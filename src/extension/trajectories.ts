@@ -3,40 +3,85 @@ import * as vscode from 'vscode';
 import type { Pieces } from '../core/pieces.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
 import { TRAJECTORY } from './names.ts';
+import type { Log } from './failures.ts';
+import { inBackground } from './failures.ts';
 import type { Trajectory } from './overlay.ts';
+import type { ClipSettings } from './tokenFacts.ts';
 import { addressOf, addressParts, type TrajectoryAddress } from './trajectoryAddress.ts';
 import { layOut, lineOf } from './trajectoryText.ts';
 
-/** Where trees, their columns and the pieces of a run come from. */
+/** Where trees, their columns and what else is known of a run come from. */
 export interface TreeSource {
-  tree(runFolder: string, id: string): Promise<{ tree: Tree; columns: TokenColumns }>;
-  pieces(runFolder: string): Promise<Pieces>;
+  /** Without columns where the tree still grows. */
+  tree(runFolder: string, id: string): Promise<{ tree: Tree; columns?: TokenColumns }>;
+  /** Undefined where the run has no vocabulary. */
+  pieces(runFolder: string): Promise<Pieces | undefined>;
+  /** Undefined where the run's configuration is not known. */
+  clip(runFolder: string): ClipSettings | undefined;
+  /** A run folder whose trees may have grown; undefined: any. */
+  readonly onDidChange: vscode.Event<string | undefined>;
 }
 
 /** A trajectory and the bytes of its run's vocabulary. */
 export interface OpenTrajectory extends Trajectory {
   address: TrajectoryAddress;
-  pieces: Pieces;
+  /** Absent where its text has no tokens. */
+  pieces?: Pieces;
+  clip?: ClipSettings;
+  isGrowing: boolean;
 }
 
 export const trajectoryUri = (address: TrajectoryAddress): vscode.Uri =>
   vscode.Uri.from({ scheme: TRAJECTORY, ...addressParts(address) });
 
+/** No token has a number: the columns of a tree without tokens. */
+const NO_COLUMNS: TokenColumns = {
+  ids: new Int32Array(),
+  samplerLogProbs: new Float32Array(),
+  trainerLogProbs: new Float32Array(),
+  entropies: new Float32Array(),
+};
+
 export class Trajectories implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #source: TreeSource;
   readonly #open = new Map<string, Promise<OpenTrajectory>>();
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   readonly #subscriptions: vscode.Disposable[];
 
-  constructor(source: TreeSource) {
+  /** A document whose tree has grown. */
+  readonly onDidChange = this.#changed.event;
+
+  constructor(source: TreeSource, log: Log) {
     this.#source = source;
     this.#subscriptions = [
+      this.#changed,
       vscode.workspace.registerTextDocumentContentProvider(TRAJECTORY, this),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#open.delete(uri.toString())),
+      source.onDidChange(runFolder => this.#follow(runFolder, log)),
     ];
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     return (await this.read(uri)).layout.text;
+  }
+
+  /** Those that grow are read again, until their tree is written. */
+  #follow(runFolder: string | undefined, log: Log): void {
+    for (const [key, reading] of this.#open) {
+      const about = addressOf(vscode.Uri.parse(key).query).runFolder;
+      if (runFolder === undefined || runFolder === about)
+        inBackground(log, 'Growing trajectory', this.#readAgain(key, reading));
+    }
+  }
+
+  async #readAgain(key: string, reading: Promise<OpenTrajectory>): Promise<void> {
+    const before = await reading;
+    if (!before.isGrowing) return;
+    const after = await this.#load(before.address);
+    // Another look may have been quicker, or the document may be closed by now.
+    if (this.#open.get(key) !== reading || after.layout.text === before.layout.text) return;
+    this.#open.set(key, Promise.resolve(after));
+    this.#changed.fire(vscode.Uri.parse(key));
   }
 
   /** The trajectory of a document; the same object for as long as the document is open. */
@@ -77,13 +122,18 @@ export class Trajectories implements vscode.TextDocumentContentProvider, vscode.
       this.#source.tree(address.runFolder, address.tree),
       this.#source.pieces(address.runFolder),
     ]);
+    const isGrowing = columns === undefined;
+    const words = columns && pieces ? { ids: columns.ids, pieces } : undefined;
+    const clip = this.#source.clip(address.runFolder);
     return {
       address,
       tree,
-      columns,
-      pieces,
+      columns: columns ?? NO_COLUMNS,
+      ...(words !== undefined && { pieces: words.pieces }),
+      ...(clip !== undefined && { clip }),
       path: address.path,
-      layout: layOut(tree, address.path, columns.ids, pieces),
+      isGrowing,
+      layout: layOut(tree, address.path, words, isGrowing),
     };
   }
 

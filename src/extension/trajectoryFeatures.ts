@@ -2,9 +2,10 @@
 import * as vscode from 'vscode';
 import { pieceOf } from '../core/pieces.ts';
 import { commandId, TRAJECTORY } from './names.ts';
-import { segmentLens, tokenFacts } from './overlay.ts';
+import { LEGENDS, segmentLens } from './overlay.ts';
 import { setting } from './settings.ts';
 import type { Target } from './target.ts';
+import { tokenFacts } from './tokenFacts.ts';
 import type { OpenTrajectory, Trajectories } from './trajectories.ts';
 import { rangeIn } from './trajectories.ts';
 import { tokenAt } from './trajectoryText.ts';
@@ -43,6 +44,12 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
   const credit = setting('trajectory.credit');
   const lens = (line: number, command: vscode.Command): vscode.CodeLens =>
     new vscode.CodeLens(new vscode.Range(line, 0, line, 0), command);
+  const compare = (segment: number): vscode.Command => ({
+    title: 'Compare with…',
+    tooltip: 'Shows the difference to another trajectory, with the first token that differs marked in both',
+    command: commandId('compareTrajectory'),
+    arguments: [{ ...address, segment } satisfies Target],
+  });
   const openTree = (segment?: number): vscode.Command => ({
     title: 'Open Tree',
     command: commandId('openTree'),
@@ -51,7 +58,7 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
   return [
     lens(0, openTree()),
     lens(0, {
-      title: `Overlay: ${overlay}`,
+      title: `Overlay: ${overlay} · ${LEGENDS[overlay]}`,
       tooltip: 'Show the next overlay',
       command: commandId('cycleOverlay'),
     }),
@@ -59,17 +66,18 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
       // A lens without a command is plain text.
       lens(place.heading, { title: segmentLens(trajectory, place, credit), command: '' }),
       lens(place.heading, openTree(place.segment)),
+      lens(place.heading, compare(place.segment)),
     ]),
   ];
 }
 
 function hover(trajectory: OpenTrajectory, offset: number): vscode.Hover | undefined {
-  const { layout, columns, pieces } = trajectory;
+  const { layout, columns, pieces, clip } = trajectory;
   const token = tokenAt(layout, offset);
-  if (token === undefined) return undefined;
+  if (token === undefined || pieces === undefined) return undefined;
   const bytes = pieceOf(pieces, columns.ids[layout.tokens[token]!]!);
   const text = new vscode.MarkdownString('| | |\n|:-|:-|\n');
-  for (const [name, value] of tokenFacts(trajectory, token, bytes))
+  for (const [name, value] of tokenFacts(trajectory, token, bytes, clip))
     text.appendMarkdown(`| ${name} | \`${value}\` |\n`);
   return new vscode.Hover(text, rangeIn(trajectory, layout.starts[token]!, layout.ends[token]!));
 }

@@ -3,7 +3,7 @@ import type { Pieces } from '../core/pieces.ts';
 import { textOf, textOffsets } from '../core/pieces.ts';
 import { segmentsOf } from '../core/tree.ts';
 import type { Decision, Segment, SegmentKind, TokenColumns, Tree } from '../core/types.ts';
-import { wrap, wrappedRange } from './wrap.ts';
+import { wrap, wrappedRange, type Wrapped } from '../core/wrap.ts';
 
 /** Longest line, in UTF-16 units. */
 export const LINE_WIDTH = 200;
@@ -44,15 +44,33 @@ export const isTrained = ({ segments, credit }: Tree, index: number): boolean =>
   segments[index]!.kind === 'model' ||
   (segments[index]!.kind === 'forced' && typeof credit?.hard[index] === 'number');
 
-/** Throws where the tree has no such path. Headings and added line feeds belong to no token. */
-export function layOut(tree: Tree, path: number, ids: TokenColumns['ids'], pieces: Pieces): TrajectoryText {
+/** The ids of a tree's tokens, and the bytes that they stand for. */
+export interface Words {
+  ids: TokenColumns['ids'];
+  pieces: Pieces;
+}
+
+/**
+ * Throws where the tree has no such path. Headings and added line feeds belong to no token. Without words (the tree still
+ * grows, or its run has no vocabulary) the text is that of the segments, as far as there is one, and has no tokens.
+ */
+export function layOut(
+  tree: Tree,
+  path: number,
+  words: Words | undefined,
+  isGrowing = false,
+): TrajectoryText {
   const indices = segmentsOf(tree, path);
-  const page = makePage(indices.reduce((sum, index) => sum + tree.segments[index]!.count, 0));
-  for (const line of headLines(tree, path, indices)) page.line(line);
+  const total = indices.reduce((sum, index) => sum + tree.segments[index]!.count, 0);
+  const page = makePage(words === undefined ? 0 : total);
+  for (const line of headLines(tree, path, indices, isGrowing)) page.line(line);
   const segments = indices.map(index => {
     page.line('');
     const heading = page.line(segmentHeading(tree, path, index));
-    const place = page.segment(tree.segments[index]!, ids, pieces);
+    const place =
+      words === undefined
+        ? page.plain(tree.segments[index]!, isGrowing)
+        : page.segment(tree.segments[index]!, words);
     for (const decision of tree.decisions.filter(({ segment }) => segment === index))
       page.line(decisionLine(decision));
     if (tree.paths[path]!.from?.segment === index)
@@ -83,11 +101,13 @@ function makePage(count: number) {
     write(`${visible(text).replaceAll('\n', '␊')}\n`);
     return lineStarts.length - 2;
   };
-  const segment = (
-    { start, count }: Segment,
-    ids: Int32Array,
-    pieces: Pieces,
-  ): Omit<SegmentPlace, 'segment' | 'kind' | 'heading'> => {
+  type Span = Omit<SegmentPlace, 'segment' | 'kind' | 'heading'>;
+  const block = (wrapped: Wrapped, from: number): Span => {
+    const firstLine = lineStarts.length - 1;
+    if (wrapped.text !== '') write(`${wrapped.text}\n`);
+    return { firstLine, lastLine: lineStarts.length - 2, from, to: next };
+  };
+  const segment = ({ start, count }: Segment, { ids, pieces }: Words): Span => {
     const own = ids.subarray(start, start + count);
     const offsets = textOffsets(pieces, own);
     const wrapped = wrap(visible(textOf(pieces, own)), LINE_WIDTH);
@@ -98,11 +118,14 @@ function makePage(count: number) {
       starts[next] = length + first;
       ends[next] = length + last;
     }
-    const firstLine = lineStarts.length - 1;
-    if (wrapped.text !== '') write(`${wrapped.text}\n`);
-    return { firstLine, lastLine: lineStarts.length - 2, from, to: next };
+    return block(wrapped, from);
   };
-  return { line, segment, finish: () => ({ text: parts.join(''), lineStarts, tokens, starts, ends }) };
+  const plain = ({ text, count }: Segment, isGrowing: boolean): Span => {
+    const why = isGrowing ? 'their text is written when the tree is done' : 'without text';
+    const stand = text === '' && count > 0 ? `(${counted(count, 'token')}, ${why})` : text;
+    return block(wrap(visible(stand), LINE_WIDTH), next);
+  };
+  return { line, segment, plain, finish: () => ({ text: parts.join(''), lineStarts, tokens, starts, ends }) };
 }
 
 /** Control characters as the pictures that Unicode has for them, one for one: an editor would drop or normalise them. */
@@ -112,7 +135,7 @@ const visible = (text: string): string =>
     char === '\u007f' ? '␡' : String.fromCharCode(0x2400 + char.charCodeAt(0)),
   );
 
-function headLines(tree: Tree, path: number, indices: readonly number[]): string[] {
+function headLines(tree: Tree, path: number, indices: readonly number[], isGrowing: boolean): string[] {
   const { reward, calls, stop, origin } = tree.paths[path]!;
   const onOthers = new Set(tree.paths.flatMap((_, other) => (other === path ? [] : segmentsOf(tree, other))));
   const tokens = indices.reduce((sum, index) => sum + tree.segments[index]!.count, 0);
@@ -125,8 +148,14 @@ function headLines(tree: Tree, path: number, indices: readonly number[]): string
       ? 'not judged'
       : `reward ${reward.total.toFixed(2).replace('-', '−')} (${reward.correct ? 'right' : 'wrong'})`;
   const soft = tree.credit?.soft[path];
+  const counts = `${counted(tokens, 'token')} (${shared} shared) · ${counted(calls, 'tool call')}`;
+  if (isGrowing)
+    return [
+      `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} so far (${origin}) · growing · ${scored} · ${counts}`,
+      `# Task ${tree.task.id} · this document follows the tree while it grows`,
+    ];
   const lines = [
-    `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} (${origin}) · ${scored} · advantage ${signed(soft)} · ${counted(tokens, 'token')} (${shared} shared) · ${counted(calls, 'tool call')} · ended by ${stop}`,
+    `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} (${origin}) · ${scored} · advantage ${signed(soft)} · ${counts} · ended by ${stop}`,
     `# Task ${tree.task.id}${tree.task.ability && ` (${tree.task.ability})`} · accepted: ${tree.task.references.join(' | ')}${reward?.answer === undefined ? '' : ` · answered: ${reward.answer}`}`,
   ];
   return reward === undefined ? lines : [...lines, `# ${reward.reason}`];
@@ -170,7 +199,8 @@ export function decisionLine(decision: Decision): string {
   return `── branching: ${question} · P ${probability.toFixed(2)} · ${gate} · ${OUTCOMES[decision.outcome](decision)} ──`;
 }
 
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+export const counted = (count: number, noun: string, many = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : many}`;
 
 /** Two decimals with a sign (U+2212 for minus); an en dash for what was not measured. */
 export const signed = (value: number | null | undefined): string =>

@@ -22,7 +22,7 @@ export function makeTree(plan: readonly Planned[]): { tree: Tree; columns: Token
   const segments = plan.map(({ parent, kind, text, turn, extra }): Segment => {
     const bytes = new TextEncoder().encode(text);
     const start = ids.length;
-    ids.push(...bytes);
+    for (const byte of bytes) ids.push(byte);
     return { parent, kind, start, count: bytes.length, text, turn, ...extra };
   });
   const isModel = Float32Array.from(

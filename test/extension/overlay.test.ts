@@ -1,27 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { pathsThrough } from '../../src/core/tree.ts';
-import type { Trajectory } from '../../src/extension/overlay.ts';
+import type { Overlay, Trajectory } from '../../src/extension/overlay.ts';
 import {
+  decorationsIn,
+  MOST_DECORATIONS,
   mostUncertain,
+  OVERLAYS,
   segmentLens,
   tintedRuns,
-  tokenFacts,
   untrainedRanges,
 } from '../../src/extension/overlay.ts';
 import { layOut } from '../../src/extension/trajectoryText.ts';
-import { bytePieces, smallTree } from './fixture.ts';
+import { bytePieces, makeTree, smallTree } from './fixture.ts';
 
-const whole = { from: 0, to: Infinity, limit: 1000 };
+const whole = { from: 0, to: Infinity };
 
 function small(path: number): Trajectory {
   const { tree, columns } = smallTree();
-  return { tree, path, columns, layout: layOut(tree, path, columns.ids, bytePieces) };
+  return { tree, path, columns, layout: layOut(tree, path, { ids: columns.ids, pieces: bytePieces }) };
 }
 
 const shown = (
   trajectory: Trajectory,
-  overlay: 'entropy' | 'advantage' | 'mask',
+  overlay: Overlay,
   credit: 'used' | 'soft' | 'hard' = 'used',
 ): [string, string][] =>
   tintedRuns(trajectory, overlay, credit, whole).map(({ tint, start, end }) => [
@@ -81,16 +83,63 @@ describe('overlay', () => {
     ]);
   });
 
-  it('stops at the limit and at the window’s edges', () => {
+  it('tints by the drawn token’s probability and by the distance of trainer and sampler', () => {
     const trajectory = small(1);
-    assert.equal(tintedRuns(trajectory, 'entropy', 'used', { ...whole, limit: 3 }).length, 3);
+    const { columns, layout } = trajectory;
+    const last = layout.segments.at(-1)!;
+    const [unlikely, apart, unmeasured] = [last.from, last.from + 1, last.from + 2].map(
+      token => layout.tokens[token]!,
+    ) as [number, number, number];
+    columns.samplerLogProbs.fill(-0.05);
+    columns.trainerLogProbs.fill(-0.05);
+    columns.samplerLogProbs[unlikely] = Math.log(0.04);
+    columns.trainerLogProbs[unlikely] = Math.log(0.04);
+    columns.trainerLogProbs[apart] = -0.05 - 0.02;
+    columns.samplerLogProbs[unmeasured] = NaN;
+    assert.deepEqual(shown(trajectory, 'log-prob'), [['logProb4', 'I']]);
+    assert.deepEqual(shown(trajectory, 'mismatch'), [['mismatch2', ' ']]);
+  });
+
+  it('tints inside the stretch only', () => {
+    const trajectory = small(1);
     const from = trajectory.layout.text.indexOf('I do not');
-    assert.ok(
-      tintedRuns(trajectory, 'entropy', 'used', { from, to: from + 3, limit: 1000 }).every(
-        run => run.start >= from && run.start < from + 3,
-      ),
+    const runs = tintedRuns(trajectory, 'entropy', 'used', { from, to: from + 3 });
+    assert.deepEqual(
+      runs.map(({ start }) => start - from),
+      [0, 1],
     );
     assert.deepEqual(tintedRuns(trajectory, 'none', 'used', whole), []);
+  });
+
+  it('decorates at most 1,000 ranges, the ruler’s marks and dimmed text included, and leaves the faintest out first', () => {
+    const text = 'ab'.repeat(4000);
+    const grown = makeTree([
+      { parent: -1, kind: 'prompt', text: 'Say it.', turn: 0 },
+      { parent: 0, kind: 'model', text, turn: 0, extra: { stop: 'answer' } },
+    ]);
+    grown.tree.paths = [{ leaf: 1, origin: 'initial', calls: 0, stop: 'answer' }];
+    grown.tree.decisions = [];
+    const { tree, columns } = grown;
+    for (const overlay of OVERLAYS) {
+      const trajectory = {
+        tree,
+        columns,
+        path: 0,
+        layout: layOut(tree, 0, { ids: columns.ids, pieces: bytePieces }),
+      };
+      const { tints, untrained, marks } = decorationsIn(trajectory, overlay, 'used', {
+        seen: whole,
+        near: whole,
+      });
+      assert.ok(tints.length + untrained.length + marks.length < MOST_DECORATIONS, overlay);
+      if (overlay !== 'entropy') continue;
+      // One is kept for the mark of a comparison.
+      assert.equal(tints.length + untrained.length + marks.length, MOST_DECORATIONS - 1);
+      assert.ok(tints.every(({ tint }) => tint === 'entropy4'));
+      const narrow = { from: 0, to: 400 };
+      const seen = decorationsIn(trajectory, overlay, 'used', { seen: narrow, near: whole }).tints;
+      assert.ok(seen.length > 50 && seen.every(({ start }) => start < 400));
+    }
   });
 
   it('knows the untrained text and the most uncertain tokens', () => {
@@ -118,22 +167,5 @@ describe('overlay', () => {
         'turn 2 · 13 tokens · H mean 1.00, highest 2.00 · |Δ log p| 2.5e-1 · A −1.00 (hard)',
       ],
     );
-  });
-
-  it('names a token’s numbers, and says where none was measured', () => {
-    const trajectory = small(0);
-    const facts = Object.fromEntries(tokenFacts(trajectory, 14, Uint8Array.of(0x3c)));
-    assert.deepEqual(facts, {
-      Token: '60, number 14 of the trajectory',
-      Bytes: '3c',
-      Entropy: '2.0000 nats',
-      'Log-probability, sampler': '−0.50000',
-      'Log-probability, trainer': '−0.25000',
-      'Trainer − sampler': '0.250000',
-      'Advantage, soft': '+1.00',
-      'Advantage, hard': '+0.00',
-      Trained: 'yes',
-    });
-    assert.equal(Object.fromEntries(tokenFacts(trajectory, 0, Uint8Array.of(0x4c))).Entropy, 'not measured');
   });
 });

@@ -31,12 +31,15 @@ I do not know
 describe('trajectory as text', () => {
   it('reads a trajectory from the prompt to its leaf, with every number that the record holds', () => {
     const { tree, columns } = smallTree();
-    assert.equal(layOut(tree, 1, columns.ids, bytePieces).text, PATH_ONE);
+    assert.equal(layOut(tree, 1, { ids: columns.ids, pieces: bytePieces }).text, PATH_ONE);
   });
 
   it('gives every token the range of its own characters; of the tokens that make one character, one has text', () => {
     const { tree, columns } = smallTree();
-    const { text, tokens, starts, ends, segments } = layOut(tree, 0, columns.ids, bytePieces);
+    const { text, tokens, starts, ends, segments } = layOut(tree, 0, {
+      ids: columns.ids,
+      pieces: bytePieces,
+    });
     for (const { segment, from, to } of segments) {
       const shown = Array.from({ length: to - from }, (_, i) =>
         text.slice(starts[from + i], ends[from + i]),
@@ -51,7 +54,7 @@ describe('trajectory as text', () => {
 
   it('finds the token under an offset, and none on headings', () => {
     const { tree, columns } = smallTree();
-    const layout = layOut(tree, 0, columns.ids, bytePieces);
+    const layout = layOut(tree, 0, { ids: columns.ids, pieces: bytePieces });
     for (let token = 0; token < layout.tokens.length; token++)
       for (let offset = layout.starts[token]!; offset < layout.ends[token]!; offset++)
         assert.equal(tokenAt(layout, offset), token);
@@ -62,7 +65,7 @@ describe('trajectory as text', () => {
 
   it('folds a turn with the answers to its calls, a tool’s answer, and a think block', () => {
     const { tree, columns } = smallTree();
-    const { folds } = layOut(tree, 0, columns.ids, bytePieces);
+    const { folds } = layOut(tree, 0, { ids: columns.ids, pieces: bytePieces });
     assert.deepEqual(
       folds.map(({ firstLine, lastLine, what }) => [firstLine, lastLine, what]),
       [
@@ -84,7 +87,10 @@ describe('trajectory as text', () => {
       { parent: 2, kind: 'model', text: 's', turn: 1 },
       { parent: 2, kind: 'model', text: 't', turn: 1 },
     ]);
-    const { text, starts, ends, lineStarts, segments } = layOut(tree, 0, columns.ids, bytePieces);
+    const { text, starts, ends, lineStarts, segments } = layOut(tree, 0, {
+      ids: columns.ids,
+      pieces: bytePieces,
+    });
     const { from, to, firstLine, lastLine } = segments[1]!;
     assert.ok(
       text
@@ -104,8 +110,34 @@ describe('trajectory as text', () => {
   it('says which trajectories there are when asked for another', () => {
     const { tree, columns } = smallTree();
     assert.throws(
-      () => layOut(tree, 2, columns.ids, bytePieces),
+      () => layOut(tree, 2, { ids: columns.ids, pieces: bytePieces }),
       /Tree 41\.3 has 2 paths, none with index 2\./,
     );
+  });
+
+  it('shows what is known of a tree that still grows, and of a run without a vocabulary', () => {
+    const { tree } = smallTree();
+    const finished = layOut(tree, 1, undefined);
+    assert.ok(finished.text.includes('\nI do not know\n'));
+    assert.equal(finished.tokens.length, 0);
+    for (const segment of tree.segments) segment.text = '';
+    const growing = layOut(tree, 1, undefined, true);
+    assert.match(growing.text, /^# Tree 41\.3 · trajectory 1 of 2 so far \(branch\) · growing /);
+    assert.ok(growing.text.includes('\n(13 tokens, their text is written when the tree is done)\n'));
+    assert.equal(growing.segments.length, 4);
+  });
+
+  it('lays a tool’s answer of a megabyte on one line out in lines that an editor renders', () => {
+    const answer = 'x'.repeat(1 << 20);
+    const { tree, columns } = makeTree([
+      { parent: -1, kind: 'prompt', text: 'Fetch it.', turn: 0 },
+      { parent: 0, kind: 'tool', text: answer, turn: 1 },
+    ]);
+    tree.paths = [{ leaf: 1, origin: 'initial', calls: 1, stop: 'length' }];
+    tree.decisions = [];
+    const { text, starts, ends } = layOut(tree, 0, { ids: columns.ids, pieces: bytePieces });
+    assert.ok(text.split('\n').every(line => line.length <= 2 * LINE_WIDTH));
+    assert.equal(text.replaceAll(/[^x]/g, '').length, answer.length);
+    assert.equal(ends.at(-1)! - starts.at(-1)!, 1);
   });
 });

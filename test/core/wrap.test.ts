@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { intStream } from './random.ts';
-import { wrap, wrappedRange } from '../../src/extension/wrap.ts';
+import { intStream } from '../extension/random.ts';
+import { wrap, wrappedRange } from '../../src/core/wrap.ts';
 
 describe('wrap', () => {
   it('breaks after the last space of a line’s second half, else at the width', () => {

@@ -25,8 +25,10 @@ export function wrap(text: string, width: number): Wrapped {
 }
 
 function breakBefore(text: string, start: number, width: number): number {
-  const space = text.lastIndexOf(' ', start + width - 1);
-  if (space >= start + width / 2) return space + 1;
+  // Only the second half is looked at: a long text may have no space at all.
+  const half = start + Math.ceil(width / 2);
+  const space = text.slice(half, start + width).lastIndexOf(' ');
+  if (space >= 0) return half + space + 1;
   const at = start + width;
   const splitsPair =
     (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;

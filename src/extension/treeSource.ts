@@ -1,0 +1,30 @@
+/** Trees of runs, written or still growing, and what is known of them. Knows nothing of documents or views. */
+import type { Tree } from '../core/types.ts';
+import { openRun } from '../run/reader.ts';
+import { growingTree } from './growingTree.ts';
+import type { Runs } from './runs.ts';
+import type { TreeSource } from './trajectories.ts';
+
+/** The tree as it is written, else as far as the facts tell it. Throws a FailureError where there is none of that name. */
+export async function treeOf(
+  runs: Runs,
+  runFolder: string,
+  id: string,
+): Promise<{ tree: Tree; isGrowing: boolean }> {
+  const growing = growingTree(await runs.state(runFolder), id);
+  const run = openRun(runFolder);
+  const isWritten = growing === undefined || (await run.trees()).some(entry => entry.id === id);
+  return isWritten ? { tree: await run.tree(id), isGrowing: false } : { tree: growing, isGrowing: true };
+}
+
+export function treeSource(runs: Runs): TreeSource {
+  return {
+    onDidChange: runs.onDidChange,
+    async tree(runFolder, id) {
+      const { tree, isGrowing } = await treeOf(runs, runFolder, id);
+      return isGrowing ? { tree } : { tree, columns: await openRun(runFolder).columns(id) };
+    },
+    pieces: runFolder => openRun(runFolder).pieces(),
+    clip: runFolder => openRun(runFolder).manifest.config.algorithm,
+  };
+}
