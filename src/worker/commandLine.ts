@@ -108,9 +108,12 @@ export const usage = (name: string, { args, options }: Command): string =>
 export function helpText(commands: Commands, name?: string): string {
   const command = name === undefined || !Object.hasOwn(commands, name) ? undefined : commands[name];
   if (command && name !== undefined) {
-    const options = Object.entries(command.options).map(
-      ([option, { value, sentence }]) =>
-        `  --${option}${value === undefined ? '' : ` ${value}`}`.padEnd(20) + sentence,
+    const heads = Object.entries(command.options).map(
+      ([option, { value }]) => `  --${option}${value === undefined ? '' : ` ${value}`}`,
+    );
+    const width = Math.max(20, ...heads.map(({ length }) => length + 2));
+    const options = Object.values(command.options).map(
+      ({ sentence }, i) => heads[i]!.padEnd(width) + sentence,
     );
     return [
       usage(name, command),

@@ -7,6 +7,7 @@ import { compareCommand } from './compareCommand.ts';
 import { evaluateCommand } from './evaluateCommand.ts';
 import { exportCommand } from './exportCommand.ts';
 import { pauseCommand, resumeCommand, stopCommand, trainCommand } from './launch.ts';
+import { rescoreCommand } from './rescoreCommand.ts';
 import { sftCommand } from './sftCommand.ts';
 import { showCommand } from './showCommand.ts';
 
@@ -112,6 +113,16 @@ export const COMMANDS: Commands = {
       json: JSON_OPTION,
     },
     run: branchCommand,
+  },
+  rescore: {
+    args: ['RUN'],
+    sentence: 'Score stored trajectories under other reward settings, and see what would have changed.',
+    options: {
+      reward: { value: 'FILE', sentence: 'JSON with reward keys such as accuracy, or a config; needed.' },
+      steps: { value: 'A-B|all', sentence: 'Only these steps; else all that were kept.' },
+      json: JSON_OPTION,
+    },
+    run: rescoreCommand,
   },
   export: {
     args: ['RUN'],

@@ -1,0 +1,69 @@
+/** Reads other reward settings for a run, as a file of reward keys or as a whole config. Knows nothing of what a reward is. */
+import * as fs from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { getNodeValue, parseTree, type ParseError } from 'jsonc-parser';
+import { validate, type Config } from '../core/config.ts';
+import type { RewardConfig } from '../core/configTools.ts';
+import { isObject } from '../core/configValues.ts';
+import { FailureError } from '../core/types.ts';
+import { placeOfKey } from './configFile.ts';
+import { mapPaths } from './manifest.ts';
+
+/**
+ * The run's reward settings with those that the file gives instead; its paths are relative to it. Throws a FailureError that names file,
+ * line and key where it cannot be read.
+ */
+export function readRewardFile(file: string, config: Config): RewardConfig {
+  const text = readText(file);
+  const given = objectOf(text, file);
+  const isConfig = isObject(given['reward']);
+  const keys = isConfig ? (given['reward'] as object) : given;
+  const checked = validate({ ...config, reward: { ...config.reward, ...keys } });
+  if ('config' in checked) return mapPaths(checked.config, path => resolve(dirname(file), path)).reward;
+  const [{ key, message, fix }] = checked.problems as [(typeof checked.problems)[0]];
+  const place = placeOfKey(text, isConfig ? key : key.replace(/^reward\./, ''));
+  throw refusal(file, place, `${key} ${message}`, fix);
+}
+
+function objectOf(text: string, file: string): Record<string, unknown> {
+  const errors: ParseError[] = [];
+  const clean = text.replace(/^\uFEFF/, ' ');
+  const root = parseTree(clean, errors, { allowTrailingComma: true, disallowComments: false });
+  const value: unknown = root && errors.length === 0 ? getNodeValue(root) : undefined;
+  if (isObject(value)) return value as Record<string, unknown>;
+  const before = clean.slice(0, errors[0]?.offset ?? 0).split('\n');
+  const place = { line: before.length, column: before.at(-1)!.length + 1 };
+  throw refusal(
+    file,
+    place,
+    'is not a JSON object.',
+    'Write { "accuracy": "exact" }, say, or a whole config.',
+  );
+}
+
+function readText(file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch (error) {
+    const fix = 'Name a JSON file with reward keys, or a config.';
+    throw new FailureError({
+      where: 'config',
+      message: `${file} cannot be read: ${(error as Error).message}`,
+      fix,
+    });
+  }
+}
+
+function refusal(
+  file: string,
+  place: { line: number; column: number } | undefined,
+  message: string,
+  fix: string,
+): FailureError {
+  const at = place ? `:${place.line}:${place.column}` : '';
+  return new FailureError({
+    where: 'config',
+    message: `${relative(process.cwd(), file) || file}${at} ${message}`,
+    fix,
+  });
+}
