@@ -11,6 +11,7 @@ import { Explorer } from './explorer.ts';
 import { inBackground } from './failures.ts';
 import { CONFIG_SUFFIX } from './names.ts';
 import { ownProgram } from './ownProgram.ts';
+import { registerLanguageTools } from './languageTools.ts';
 import type { PanelSource } from './panels.ts';
 import { Panels } from './panels.ts';
 import { Places } from './places.ts';
@@ -72,6 +73,7 @@ export function activate(context: vscode.ExtensionContext): App {
     app.explorer,
     runs,
     registerCommands(app),
+    registerLanguageTools(app),
   );
   refresh();
   return app;

@@ -49,3 +49,11 @@ export const CONFIG_SUFFIX = '.branchpoint.json';
 
 /** Ends the name of a trajectory's document. */
 export const TRAJECTORY_SUFFIX = '.trajectory';
+
+/** Tools that language models may use, by what they do. */
+export const LANGUAGE_TOOLS = {
+  listRuns: 'branchpoint_list_runs',
+  readStep: 'branchpoint_read_step',
+  explainBranch: 'branchpoint_explain_branch',
+} as const;
+export type LanguageToolName = keyof typeof LANGUAGE_TOOLS;

@@ -4,6 +4,7 @@ import { describe, it } from 'mocha';
 import {
   COMMANDS,
   CATEGORY,
+  LANGUAGE_TOOLS,
   PANELS,
   SETTINGS,
   TRAJECTORY,
@@ -26,6 +27,11 @@ interface Manifest {
     viewsWelcome: { view: string; contents: string }[];
     languages: { id: string }[];
     grammars: { path: string }[];
+    languageModelTools: {
+      name: string;
+      modelDescription: string;
+      inputSchema: { properties: Record<string, unknown>; required?: string[] };
+    }[];
     configuration: {
       properties: Record<
         string,
@@ -108,6 +114,18 @@ describe('manifest', () => {
       Object.values(VIEWS),
     );
     assert.ok(contributes.languages.some(({ id }) => id === TRAJECTORY));
+  });
+
+  it('offers language models the tools of the table, each with what it reads and asks for', () => {
+    assert.deepEqual(
+      contributes.languageModelTools.map(({ name }) => name),
+      Object.values(LANGUAGE_TOOLS),
+    );
+    for (const { name, modelDescription, inputSchema } of contributes.languageModelTools) {
+      assert.ok(modelDescription.includes('Read-only.'), name);
+      for (const key of inputSchema.required ?? [])
+        assert.ok(key in inputSchema.properties, `${name} ${key}`);
+    }
   });
 
   it('names only files that are there', () => {
