@@ -1,8 +1,17 @@
 /** A run's configuration: presets, resolving and checking. Knows nothing of files, lines or editors. */
 import type { Config, ConfigKey, ConfigValue, Preset } from './configKeys.ts';
-import { branches, KEYS, PRESETS, keyNames, keyOf } from './configKeys.ts';
+import { branches, isRequired, KEYS, PRESETS, keyNames, keyOf } from './configKeys.ts';
 import { impossible } from './configRules.ts';
-import { completed, describe, isObject, nearest, wrongParts, type Wrong } from './configValues.ts';
+import { remove, type Remedy } from './configRemedy.ts';
+import {
+  completed,
+  describe,
+  isObject,
+  missingPart,
+  nearest,
+  wrongParts,
+  type Wrong,
+} from './configValues.ts';
 
 export type { Config, ConfigKey, ConfigValue, Preset } from './configKeys.ts';
 export { jsonSchema } from './configSchema.ts';
@@ -15,8 +24,11 @@ export interface ConfigProblem {
   path: readonly string[];
   /** Whether the key itself is wrong, or its value. */
   at: 'key' | 'value';
+  code: 'not-an-object' | 'impossible' | Wrong['what'];
   message: string;
   fix: string;
+  /** Changes that each mend it, the likeliest first; empty where only the user can know. */
+  remedies: readonly Remedy[];
 }
 
 /** Values by dotted key: what a config says itself, without preset and defaults. */
@@ -30,26 +42,41 @@ export function validate(value: unknown): { config: Config } | { problems: Confi
   if (!isObject(value)) {
     const message = `A config is a JSON object; this is ${describe(value)}.`;
     return {
-      problems: [{ key: '', path: [], at: 'value', message, fix: 'Write { "policy": …, "data": … }.' }],
+      problems: [
+        {
+          ...{ key: '', path: [], at: 'value', code: 'not-an-object', message },
+          ...{ fix: 'Write { "policy": …, "data": … }.', remedies: [] },
+        },
+      ],
     };
   }
   const given = new Map<ConfigKey, unknown>();
   const problems = collect(value, [], given);
   for (const key of keyNames) {
     const wrong = given.has(key) ? wrongParts(keyOf(key), given.get(key)) : missingValue(key);
-    for (const { part, at, ...what } of wrong) {
-      const path = [...key.split('.'), ...part];
-      problems.push({ key: path.join('.'), path, at, ...what });
-    }
+    problems.push(...wrong.map(one => problemOf(key, one)));
   }
   if (problems.length > 0) return { problems };
   const config = resolve(given);
-  const broken = impossible(config, given).map(({ keys, message, fix }): ConfigProblem => {
+  const broken = impossible(config, given).map(({ keys, ...what }): ConfigProblem => {
     // The place is the first of the keys that the config says itself; the others come from its preset.
     const key = keys.find(candidate => given.has(candidate)) ?? keys[0]!;
-    return { key, path: key.split('.'), at: 'value', message, fix };
+    return { key, path: key.split('.'), at: 'value', code: 'impossible', ...what };
   });
   return broken.length > 0 ? { problems: broken } : { config };
+}
+
+/** What is wrong with a value as a problem of the config, with what would mend it. */
+function problemOf(key: ConfigKey, { part, what, name, values = [], message, fix }: Wrong): ConfigProblem {
+  const path = [...key.split('.'), ...part];
+  const isNeeded = part.length === 0 && what !== 'unknown-key' && isRequired(key);
+  const remedies: Remedy[] = [
+    ...(name === undefined ? [] : [{ kind: 'rename' as const, path, to: [...path.slice(0, -1), name] }]),
+    ...values.map((value): Remedy => ({ kind: 'set', path, value })),
+    ...(isNeeded || what === 'missing-key' ? [] : [{ kind: 'remove' as const, path }]),
+  ];
+  const at = what === 'unknown-key' ? 'key' : 'value';
+  return { key: path.join('.'), path, at, code: what, message, fix, remedies };
 }
 
 /** Defaults, then what follows from other keys, then the preset, then the config itself. */
@@ -90,19 +117,23 @@ function collect(value: object, path: readonly string[], given: Map<ConfigKey, u
       if (keyNames.some(known => known.startsWith(`${key}.`))) {
         if (isObject(child)) return collect(child, here, given);
         const message = `holds keys of its own, but is ${describe(child)}.`;
-        return [{ key, path: here, at: 'value', message, fix: `Write "${name}": { … }.` }];
+        const fix = `Write "${name}": { … }.`;
+        return [{ key, path: here, at: 'value', code: 'wrong-value', message, fix, remedies: [remove(key)] }];
       }
     }
     const near = nearestKey(key);
     const fix = near ? `Did you mean ${near}?` : 'Remove it.';
-    return [{ key, path: here, at: 'key', message: 'is not a key of this config.', fix }];
+    const remedies: Remedy[] = [
+      ...(near ? [{ kind: 'rename' as const, path: here, to: near.split('.') }] : []),
+      { kind: 'remove', path: here },
+    ];
+    const message = 'is not a key of this config.';
+    return [{ key, path: here, at: 'key', code: 'unknown-key', message, fix, remedies }];
   });
 }
 
 function missingValue(key: ConfigKey): Wrong[] {
-  const spec = keyOf(key);
-  if (spec.kind !== 'text' || !spec.isRequired || spec.default !== '') return [];
-  return [{ part: [], at: 'value', message: 'is missing.', fix: `Add it: ${spec.description}` }];
+  return isRequired(key) ? [missingPart([], keyOf(key))] : [];
 }
 
 /** The known key that a misspelt one most resembles: by its whole name, else by its last part (a key in a wrong place). */

@@ -38,8 +38,12 @@ export const DATA_KEYS: Keys<'data', Omit<DataConfig, 'fields'>> & Keys<'data.fi
     'data.train': {
       ...path('', 'Training tasks: Parquet or JSON Lines, in the verl schema or with question and answer.'),
       isRequired: true,
+      example: 'tasks/train.parquet',
     },
-    'data.heldOut': path('', 'Held-out tasks for evaluation, in the same formats; empty for no evaluation.'),
+    'data.heldOut': {
+      ...path('', 'Held-out tasks for evaluation, in the same formats; empty for no evaluation.'),
+      example: 'tasks/held-out.parquet',
+    },
     'data.shuffle': flag(true, 'Whether each pass over the training tasks has its own seeded order.'),
     'data.fields.question': field(
       'Field of a row with the question, or with a list of messages; empty for prompt, messages, question or problem.',

@@ -141,6 +141,7 @@ export const KEYS: { readonly [K in ConfigKey]: KeyOf<ConfigValue<K>> } = {
       'Folder of the policy to train, in Hugging Face layout (config.json, tokenizer.json, model.safetensors).',
     ),
     isRequired: true,
+    example: 'policy',
   },
   ...DATA_KEYS,
   'rollout.rule': {
@@ -344,3 +345,15 @@ export const branches = (preset: Preset): boolean => PRESETS[preset]['rollout.in
 
 export const keyNames = Object.keys(KEYS) as ConfigKey[];
 export const keyOf = (name: ConfigKey): AnyKey => KEYS[name];
+
+/** A value to begin with, where the key has no default of use. */
+export function exampleOf(name: ConfigKey): string {
+  const spec = keyOf(name);
+  return spec.kind === 'text' ? (spec.example ?? spec.default) : '';
+}
+
+/** Whether a key has no default and must be given. */
+export function isRequired(name: ConfigKey): boolean {
+  const spec = keyOf(name);
+  return spec.kind === 'text' && spec.isRequired === true && spec.default === '';
+}

@@ -1,6 +1,6 @@
 /** The JSON schema of a config, by which editors complete, explain and check it. Derived from the table of keys alone. */
 import type { AnyKey, ConfigKey } from './configKeys.ts';
-import { PRESETS, keyNames, keyOf } from './configKeys.ts';
+import { isRequired, PRESETS, keyNames, keyOf } from './configKeys.ts';
 
 /** A draft-07 schema; `enumDescriptions`, `allowComments` and `allowTrailingCommas` are VS Code's additions. */
 export interface Schema {
@@ -39,16 +39,15 @@ function group(prefix: string): Schema {
 }
 
 /** Whether the key, or a key below the prefix, has no default. */
-const isNeeded = (prefix: string): boolean =>
-  keyNames.some(key => {
-    const spec = keyOf(key);
-    return key.startsWith(prefix) && spec.kind === 'text' && spec.isRequired === true && spec.default === '';
-  });
+const isNeeded = (prefix: string): boolean => keyNames.some(key => key.startsWith(prefix) && isRequired(key));
 
 function leaf(key: ConfigKey): Schema {
   const spec = keyOf(key);
-  const isMissing = spec.kind === 'text' && spec.isRequired && spec.default === '';
-  return { ...shape(spec), description: explain(key, spec), ...(!isMissing && { default: spec.default }) };
+  return {
+    ...shape(spec),
+    description: explain(key, spec),
+    ...(!isRequired(key) && { default: spec.default }),
+  };
 }
 
 function shape(spec: AnyKey): Schema {

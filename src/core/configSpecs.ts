@@ -30,6 +30,8 @@ export interface TextKey extends Meaning {
   default: string;
   /** Must be given: the default is no value. */
   isRequired?: boolean;
+  /** A value to begin with, where the default is none. */
+  example?: string;
   /** A file or folder, relative to the config file. */
   isPath?: boolean;
   pattern?: string;

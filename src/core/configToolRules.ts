@@ -1,5 +1,6 @@
 /** What no two keys of tools and rewards may say together. Knows nothing of files or of how a tool is opened. */
-import type { Config } from './configKeys.ts';
+import { exampleOf, type Config } from './configKeys.ts';
+import { remove, set, type Remedy } from './configRemedy.ts';
 import type { Rule } from './configRule.ts';
 import type { OwnProgram } from './configTools.ts';
 
@@ -23,6 +24,7 @@ export const TOOL_RULES: readonly Rule[] = [
           keys: ['tools.search.url', 'tools.search.corpus'],
           message: 'A search tool looks in documents (corpus) or asks a retriever (url), not both.',
           fix: 'Remove one of tools.search.corpus and tools.search.url.',
+          remedies: [remove('tools.search.url'), remove('tools.search.corpus')],
         }
       : undefined,
   ({ tools: { cassette } }) =>
@@ -31,6 +33,10 @@ export const TOOL_RULES: readonly Rule[] = [
           keys: ['tools.cassette.mode', 'tools.cassette.file'],
           message: `Mode ${cassette.mode} needs a recording, and tools.cassette.file is empty.`,
           fix: 'Name a file in tools.cassette.file, or set tools.cassette.mode to "off".',
+          remedies: [
+            set('tools.cassette.mode', 'off'),
+            set('tools.cassette.file', exampleOf('tools.cassette.file')),
+          ],
         }
       : undefined,
   config => {
@@ -42,6 +48,7 @@ export const TOOL_RULES: readonly Rule[] = [
           keys: ['tools.limits'],
           message: `A limit is given for ${stray}, but the tools are: ${tags.join(', ') || 'none'}.`,
           fix: `Remove ${stray} from tools.limits, or open the tool.`,
+          remedies: [{ kind: 'remove', path: ['tools', 'limits', stray] }],
         };
   },
   config => {
@@ -53,12 +60,22 @@ export const TOOL_RULES: readonly Rule[] = [
         keys: ['tools.custom'],
         message: `The tag ${taken} is taken.`,
         fix: `Give the tool another tag than ${tags.filter(tag => tag !== taken || RESERVED.includes(tag)).join(', ')}.`,
+        remedies: [
+          {
+            kind: 'set',
+            path: ['tools', 'custom', String(custom.findLastIndex(({ tag }) => tag === taken)), 'tag'],
+            value: freeTag(taken, tags),
+          },
+        ],
       };
-    const wrong = custom.find(tool => programsIn(tool) !== 1);
-    return wrong && ambiguous('tools.custom', `Tool ${wrong.tag}`, wrong);
+    const index = custom.findIndex(tool => programsIn(tool) !== 1);
+    const wrong = custom[index];
+    return wrong && ambiguous('tools.custom', ['tools', 'custom', String(index)], `Tool ${wrong.tag}`, wrong);
   },
   ({ reward: { custom } }) =>
-    programsIn(custom) > 1 ? ambiguous('reward.custom.command', 'reward.custom', custom) : undefined,
+    programsIn(custom) > 1
+      ? ambiguous('reward.custom.command', ['reward', 'custom'], 'reward.custom', custom)
+      : undefined,
 ];
 
 const programsIn = ({ module, command }: OwnProgram): number =>
@@ -66,13 +83,29 @@ const programsIn = ({ module, command }: OwnProgram): number =>
 
 function ambiguous(
   key: 'tools.custom' | 'reward.custom.command',
+  path: readonly string[],
   what: string,
   program: OwnProgram,
 ): ReturnType<Rule> {
   const has = programsIn(program) === 0 ? 'neither a module nor a command' : 'both a module and a command';
+  const remedies: Remedy[] =
+    programsIn(program) === 0
+      ? [
+          { kind: 'set', path: [...path, 'command'], value: ['python3', 'mine.py'] },
+          { kind: 'set', path: [...path, 'module'], value: 'mine.mjs' },
+        ]
+      : (['module', 'command'] as const).map(name => ({ kind: 'remove', path: [...path, name] }));
   return {
+    remedies,
     keys: [key, 'reward.custom.module'],
     message: `${what} has ${has}.`,
     fix: 'Give it one of "module" (an ES module) and "command" (program and arguments).',
   };
+}
+
+/** The tag with the first number behind it that makes it another than those in use. */
+function freeTag(tag: string, used: readonly string[]): string {
+  let number = 2;
+  while (used.includes(`${tag}${number}`)) number++;
+  return `${tag}${number}`;
 }

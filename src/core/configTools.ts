@@ -151,10 +151,13 @@ const CALL_KEYS: Keys<'tools', Omit<ToolsConfig, 'cassette' | 'python' | 'search
     replay: 'Only the recording answers: a call that is not in it fails, and no tool is opened.',
     'replay-or-record': 'The recording answers; a call that is not in it is executed and recorded.',
   }),
-  'tools.cassette.file': path(
-    '',
-    'The recording, as JSON lines; needed by every mode but `off`. One worker may record in it at a time.',
-  ),
+  'tools.cassette.file': {
+    ...path(
+      '',
+      'The recording, as JSON lines; needed by every mode but `off`. One worker may record in it at a time.',
+    ),
+    example: 'tools.jsonl',
+  },
   'tools.custom': {
     kind: 'list',
     default: [],

@@ -1,16 +1,20 @@
 /** What is wrong with single values of a config, and with the parts of those that have parts. Knows nothing of which keys there are. */
-import type { AnyKey, CountsKey, ListKey, PlainKey } from './configSpecs.ts';
+import type { AnyKey, ChoiceKey, CountsKey, ListKey, NumberKey, PlainKey } from './configSpecs.ts';
 
 interface Sentences {
   message: string;
   fix: string;
+  values?: readonly unknown[];
 }
 
 /** What is wrong with a value, or with the part of it that the steps lead to. */
 export interface Wrong extends Sentences {
   part: readonly string[];
-  /** Whether the part's name is wrong, or its value. */
-  at: 'key' | 'value';
+  what: 'unknown-key' | 'missing-key' | 'wrong-value';
+  /** The nearest known name, of an unknown key. */
+  name?: string;
+  /** Values that would be right, the likeliest first; absent where none suggests itself. */
+  values?: readonly unknown[];
 }
 
 /** All that is wrong with a value. */
@@ -30,7 +34,7 @@ export function completed(spec: AnyKey, value: unknown): unknown {
 }
 
 const at = (part: readonly string[], wrong: Sentences | undefined): Wrong[] =>
-  wrong ? [{ part, at: 'value', ...wrong }] : [];
+  wrong ? [{ part, what: 'wrong-value', ...wrong }] : [];
 
 function wrongCounts(spec: CountsKey, value: unknown): Wrong[] {
   if (!isObject(value))
@@ -69,17 +73,22 @@ function wrongItem({ items }: ListKey, item: unknown, index: string): Wrong[] {
     ...unknown.map((name): Wrong => {
       const near = nearest(name, names);
       const fix = near ? `Did you mean ${near}?` : 'Remove it.';
-      return { part: [index, name], at: 'key', message: 'is not a key of this list.', fix };
+      const message = 'is not a key of this list.';
+      return { part: [index, name], what: 'unknown-key', message, fix, ...(near && { name: near }) };
     }),
-    ...missing.map(([name, { description }]): Wrong => {
-      return { part: [index, name], at: 'value', message: 'is missing.', fix: `Add it: ${description}` };
-    }),
+    ...missing.map(([name, spec]): Wrong => missingPart([index, name], spec)),
     ...Object.entries(item).flatMap(([name, value]: [string, unknown]) => {
       const spec = Object.hasOwn(items, name) ? items[name] : undefined;
       return spec ? at([index, name], wrongPlain(spec, value)) : [];
     }),
   ];
 }
+
+/** A part that must be given and is not. */
+export const missingPart = (part: readonly string[], spec: AnyKey): Wrong => ({
+  ...{ part, what: 'missing-key', message: 'is missing.', fix: `Add it: ${spec.description}` },
+  values: [(spec.kind === 'text' ? spec.example : undefined) ?? spec.default],
+});
 
 function wrongPlain(spec: PlainKey, value: unknown): Sentences | undefined {
   switch (spec.kind) {
@@ -89,11 +98,12 @@ function wrongPlain(spec: PlainKey, value: unknown): Sentences | undefined {
         : {
             message: `must be true or false, but is ${describe(value)}.`,
             fix: `The default is ${spec.default}.`,
+            values: value === String(!spec.default) ? [!spec.default] : [spec.default],
           };
     case 'choice':
       return typeof value === 'string' && Object.hasOwn(spec.choices, value)
         ? undefined
-        : wrongChoice(Object.keys(spec.choices), value);
+        : wrongChoice(spec, value);
     case 'text':
       return wrongText(spec, value);
     case 'words':
@@ -114,27 +124,47 @@ function wrongPlain(spec: PlainKey, value: unknown): Sentences | undefined {
       const noun = spec.kind === 'integer' ? 'a whole number' : 'a number';
       const from = spec.aboveMinimum ? `above ${spec.minimum}` : `of at least ${spec.minimum}`;
       const message = `must be ${noun} ${from} and at most ${spec.maximum}, but is ${describe(value)}.`;
-      return { message, fix: `The default is ${spec.default}.` };
+      return { message, fix: `The default is ${spec.default}.`, values: numbersNear(spec, value) };
     }
   }
 }
 
-function wrongChoice(choices: readonly string[], value: unknown): Sentences {
+/** The number that a text spells or the nearest that is allowed, and the default. */
+function numbersNear(spec: NumberKey, value: unknown): number[] {
+  const asked = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof asked !== 'number' || Number.isNaN(asked)) return [spec.default];
+  const inRange = Math.min(spec.maximum, Math.max(spec.minimum, asked));
+  const near = spec.kind === 'integer' ? Math.round(inRange) : inRange;
+  const isAllowed = !spec.aboveMinimum || near > spec.minimum;
+  return [...new Set(isAllowed ? [near, spec.default] : [spec.default])];
+}
+
+function wrongChoice(spec: ChoiceKey, value: unknown): Sentences {
+  const choices = Object.keys(spec.choices);
   const near = typeof value === 'string' ? nearest(value, choices) : undefined;
   const fix = near ? `Did you mean "${near}"?` : `Write one of them.`;
-  return { message: `must be one of ${choices.join(', ')}, but is ${describe(value)}.`, fix };
+  const message = `must be one of ${choices.join(', ')}, but is ${describe(value)}.`;
+  return { message, fix, values: [...new Set([near ?? spec.default, spec.default])] };
 }
 
 function wrongText(spec: Extract<AnyKey, { kind: 'text' }>, value: unknown): Sentences | undefined {
   if (typeof value !== 'string')
-    return { message: `must be a text, but is ${describe(value)}.`, fix: 'Put it in quotes.' };
-  if (value === '' && spec.isRequired) return { message: 'is empty.', fix: spec.description };
+    return {
+      ...{ message: `must be a text, but is ${describe(value)}.`, fix: 'Put it in quotes.' },
+      ...((typeof value === 'number' || typeof value === 'boolean') && { values: [String(value)] }),
+    };
+  if (value === '' && spec.isRequired)
+    return {
+      ...{ message: 'is empty.', fix: spec.description },
+      values: [spec.example ?? spec.default].filter(text => text !== ''),
+    };
   if (value.includes('\0'))
     return { message: 'contains a character that no name may have.', fix: 'Remove the \\u0000.' };
   if (spec.pattern !== undefined && !new RegExp(spec.pattern, 'u').test(value))
     return {
       message: `must be ${spec.patternMeaning}, but is ${describe(value)}.`,
       fix: spec.default === '' ? spec.description : `For example "${spec.default}".`,
+      ...(spec.default !== '' && { values: [spec.default] }),
     };
   return undefined;
 }

@@ -40,9 +40,7 @@ const wholeLine = (line: number): vscode.Range =>
 async function keyRange(file: string, key: string): Promise<vscode.Range> {
   const open = vscode.workspace.textDocuments.find(({ uri }) => uri.scheme === 'file' && uri.fsPath === file);
   if (open === undefined && !existsSync(file)) return wholeLine(1);
-  const found = placeOfKey(open?.getText() ?? (await readFile(file, 'utf8')), key);
-  if (found === undefined) return wholeLine(1);
-  const { line, column, length } = found;
+  const { line, column, length } = placeOfKey(open?.getText() ?? (await readFile(file, 'utf8')), key);
   return new vscode.Range(line - 1, column - 1, line - 1, column - 1 + length);
 }
 

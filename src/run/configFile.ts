@@ -5,24 +5,32 @@ import type { Node, ParseError } from 'jsonc-parser';
 import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Config, ConfigProblem } from '../core/config.ts';
 import { validate } from '../core/config.ts';
-import { KEYS } from '../core/configKeys.ts';
+import { isRequired, KEYS, type ConfigKey } from '../core/configKeys.ts';
+import { remove, type Remedy } from '../core/configRemedy.ts';
 import { FailureError } from '../core/types.ts';
 import { mapPaths } from './manifest.ts';
 
 export const CONFIG_SUFFIX = '.branchpoint.json';
 
-/** A problem and its place in the file's text. */
-export interface LocatedProblem {
+export interface Place {
   /** From 1. */
   line: number;
   column: number;
   /** In UTF-16 units, as editors count. */
   offset: number;
   length: number;
+}
+
+/** A problem and its place in the file's text. */
+export interface LocatedProblem extends Place {
   /** Dotted; '' where the text itself is broken. */
   key: string;
+  code:
+    ConfigProblem['code'] | 'not-json' | 'repeated-key' | 'missing-file' | 'policy' | 'context' | 'memory';
   message: string;
   fix: string;
+  /** As of a ConfigProblem. */
+  remedies: readonly Remedy[];
 }
 
 export type ReadConfig = { config: Config; text: string } | { problems: LocatedProblem[] };
@@ -66,7 +74,12 @@ export function checkConfigText(
   if (twice.length > 0) return { problems: twice };
   const checked = validate(withName(getNodeValue(root) as unknown, file));
   if ('problems' in checked)
-    return { problems: checked.problems.map(problem => locate(problem, root, clean)) };
+    return {
+      problems: checked.problems.map(({ path, at, ...problem }) => ({
+        ...place(clean, ...spanOf({ path, at }, root)),
+        ...problem,
+      })),
+    };
   return { config: mapPaths(checked.config, path => resolve(dirname(file), path)) };
 }
 
@@ -91,8 +104,8 @@ function readText(file: string): string {
   }
 }
 
-/** Where a path is looked up is told by its key: outputs need not be there yet. */
-function missingFiles(config: Config, text: string): LocatedProblem[] {
+/** Files that the config names and that are not there. Outputs need not be there yet. */
+export function missingFiles(config: Config, text: string): LocatedProblem[] {
   const named: [string, string][] = [
     ['policy.path', config.policy.path],
     ['data.train', config.data.train],
@@ -109,23 +122,21 @@ function missingFiles(config: Config, text: string): LocatedProblem[] {
       ? ([['tools.cassette.file', config.tools.cassette.file]] satisfies [string, string][])
       : []),
   ];
-  const root = parseTree(text.replace(/^\uFEFF/, ' '), [], { allowTrailingComma: true });
   return named.flatMap(([key, path]): LocatedProblem[] => {
-    if (path === '' || fs.existsSync(path) || !root) return [];
+    if (path === '' || fs.existsSync(path)) return [];
     const message = `names ${path}, which does not exist.`;
     const fix = 'Correct the path; it is relative to this file.';
-    return [locate({ key, path: key.split('.'), at: 'value', message, fix }, root, text)];
+    const isOptional = Object.hasOwn(KEYS, key) && !isRequired(key as ConfigKey);
+    const remedies: Remedy[] = isOptional ? [remove(key)] : [];
+    return [{ ...placeOfKey(text, key), key, code: 'missing-file', message, fix, remedies }];
   });
 }
 
-/** Where in a config's text a key's value stands, or the deepest group above it that is there; undefined where the text has neither. */
-export function placeOfKey(
-  text: string,
-  key: string,
-): Pick<LocatedProblem, 'line' | 'column' | 'offset' | 'length'> | undefined {
+/** Where in a config's text a key's value stands, or the deepest part of the key that is there; its beginning where it has none. */
+export function placeOfKey(text: string, key: string): Place {
   const root = parseTree(text.replace(/^\uFEFF/, ' '), [], { allowTrailingComma: true });
-  if (!root) return undefined;
-  return locate({ key, path: key.split('.'), at: 'value', message: '', fix: '' }, root, text);
+  if (!root) return place(text, 0, 0);
+  return place(text, ...spanOf({ path: key.split('.'), at: 'value' }, root));
 }
 
 /** A key that is given twice: JSON would silently take the last. */
@@ -136,11 +147,13 @@ function repeatedKeys(node: Node, path: readonly string[], text: string): Locate
     if (!name) return [];
     const here = [...path, String(name.value)];
     const message = 'is given twice.';
-    const problem = {
+    const problem: LocatedProblem = {
       ...place(text, name.offset, name.length),
       key: here.join('.'),
+      code: 'repeated-key',
       message,
       fix: 'Remove one of them.',
+      remedies: [],
     };
     const isRepeated = seen.has(here.join('.'));
     seen.add(here.join('.'));
@@ -148,42 +161,42 @@ function repeatedKeys(node: Node, path: readonly string[], text: string): Locate
   });
 }
 
-/** The place of the deepest part of the key that the text has: a missing key is shown at the group that lacks it. */
-function locate({ key, path, at, message, fix }: ConfigProblem, root: Node, text: string): LocatedProblem {
+/** Offset and length of the deepest part of the key that the text has: a missing key is shown at the group that lacks it. */
+function spanOf({ path, at }: Pick<ConfigProblem, 'path' | 'at'>, root: Node): [number, number] {
   for (let depth = path.length; depth > 0; depth--) {
     const value = nodeAt(root, path.slice(0, depth));
     if (!value) continue;
     const name = value.parent?.type === 'property' ? value.parent.children![0]! : value;
     const node = depth === path.length && at === 'value' ? value : name;
-    return { ...place(text, node.offset, node.length), key, message, fix };
+    return [node.offset, node.length];
   }
-  return { ...place(text, root.offset, 1), key, message, fix };
+  return [root.offset, 1];
 }
 
 /** The value that the steps lead to; a step into a list is its index. */
-function nodeAt(root: Node, steps: readonly string[]): Node | undefined {
+export function nodeAt(root: Node, steps: readonly string[]): Node | undefined {
   let node: Node | undefined = root;
   for (const step of steps)
     node = node && findNodeAtLocation(node, [node.type === 'array' ? Number(step) : step]);
   return node;
 }
 
-function place(
-  text: string,
-  offset: number,
-  length: number,
-): Pick<LocatedProblem, 'line' | 'column' | 'offset' | 'length'> {
+function place(text: string, offset: number, length: number): Place {
   const before = text.slice(0, offset).split(/\r\n|\r|\n/);
   return { line: before.length, column: before.at(-1)!.length + 1, offset, length };
 }
 
-function brokenText({ error }: Pick<ParseError, 'error'>): { message: string; fix: string } {
+function brokenText({
+  error,
+}: Pick<ParseError, 'error'>): Pick<LocatedProblem, 'code' | 'message' | 'fix' | 'remedies'> {
   const name = printParseErrorCode(error)
     .replaceAll(/([A-Z])/g, ' $1')
     .trim()
     .toLowerCase();
   return {
+    code: 'not-json',
     message: `The text is not JSON: ${name}.`,
     fix: 'Correct it here; comments and trailing commas are allowed.',
+    remedies: [],
   };
 }

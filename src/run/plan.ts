@@ -68,6 +68,26 @@ export function checkMemory(shape: ModelShape, { rollout }: Config, limitBytes: 
   return [ok('memory', `${what}.`)];
 }
 
+/** The most response tokens with which one longest trajectory fits; undefined where not even one does. */
+export function mostResponseTokens(
+  shape: ModelShape,
+  { rollout }: Config,
+  limitBytes: number,
+): number | undefined {
+  const { maxPromptTokens } = rollout;
+  const fits = (maxResponseTokens: number): boolean =>
+    maxPromptTokens + maxResponseTokens <= shape.contextLength &&
+    memoryOf(shape, { maxPromptTokens, maxResponseTokens }).least <= limitBytes;
+  let [most, tooMany] = [0, rollout.maxResponseTokens + 1];
+  // The estimate grows with the tokens.
+  while (tooMany - most > 1) {
+    const middle = Math.floor((most + tooMany) / 2);
+    if (fits(middle)) most = middle;
+    else tooMany = middle;
+  }
+  return most === 0 ? undefined : most;
+}
+
 /** Whether the longest trajectory fits the model's context. */
 export function checkContext({ contextLength }: ModelShape, { rollout }: Config): CheckResult[] {
   const most = rollout.maxPromptTokens + rollout.maxResponseTokens;

@@ -137,8 +137,7 @@ async function tryOut(
 /** Where the config file speaks of the result's key, for results that name no other place. */
 function withPlace(result: CheckResult, file: string, text: string): CheckResult {
   if (result.key === undefined || result.line !== undefined || result.file !== undefined) return result;
-  const line = placeOfKey(text, result.key)?.line;
-  return { ...result, file, ...(line !== undefined && { line }) };
+  return { ...result, file, line: placeOfKey(text, result.key).line };
 }
 
 /** Whether a path is a config file and no run folder. */
