@@ -4,7 +4,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { ok, warning, wrong, type CheckResult } from '../core/checkup.ts';
 import type { Config } from '../core/config.ts';
-import { estimate, residentBytes } from '../core/modelMemory.ts';
+import { estimate, packSizeOf, residentBytes } from '../core/modelMemory.ts';
 import { parameterCount, readShape, type ModelShape } from '../core/modelShape.ts';
 import { sizeText } from './usage.ts';
 
@@ -33,39 +33,60 @@ export function checkArithmetic({ steps, rollout, algorithm }: Config, tasks: nu
 export const shapeOf = (folder: string): ModelShape =>
   readShape(JSON.parse(fs.readFileSync(join(folder, 'config.json'), 'utf8')));
 
-/** Bytes that training takes at its peak on one longest trajectory, with its activations kept or computed again. */
+/** What training at once takes at its peak, in bytes. */
+export interface TrainingMemory {
+  /** Tokens of the largest pack: trees are packed whole. */
+  tokens: number;
+  /** With all activations kept, and with all computed again. */
+  kept: number;
+  again: number;
+  /** One longest trajectory alone, its activations computed again: less never is. */
+  least: number;
+}
+
+/** The memory of a mini-batch whose trees are all as large as they may be, which few are. */
 export function memoryOf(
   shape: ModelShape,
-  { maxPromptTokens, maxResponseTokens }: Pick<Config['rollout'], 'maxPromptTokens' | 'maxResponseTokens'>,
-): { rows: number; kept: number; least: number } {
-  const rows = maxPromptTokens + maxResponseTokens;
-  const size = { rows, keysPerRow: rows };
-  return { rows, kept: estimate(shape, size, true), least: estimate(shape, size, false) };
+  { rollout, algorithm }: Pick<Config, 'rollout' | 'algorithm'>,
+): TrainingMemory {
+  const { maxPromptTokens, maxResponseTokens, groupSize, tasksPerStep } = rollout;
+  const longest = maxPromptTokens + maxResponseTokens;
+  const treeTokens = maxPromptTokens + groupSize * maxResponseTokens;
+  const tokens = treeTokens * Math.ceil(tasksPerStep / algorithm.updatesPerStep);
+  const largest = packSizeOf({ tokens, treeTokens, longest });
+  const alone = packSizeOf({ tokens: longest, treeTokens: longest, longest });
+  return {
+    tokens: largest.rows,
+    kept: estimate(shape, largest, true),
+    again: estimate(shape, largest, false),
+    least: estimate(shape, alone, false),
+  };
 }
 
 /** Bytes that training may use. */
 export const memoryLimit = ({ memoryMB }: Pick<Config, 'memoryMB'>): number =>
   memoryMB === 0 ? 0.75 * totalmem() : memoryMB * 1024 * 1024;
 
-/** Whether one longest trajectory fits, with its activations kept or computed again. */
-export function checkMemory(shape: ModelShape, { rollout }: Config, limitBytes: number): CheckResult[] {
-  const { rows, kept, least } = memoryOf(shape, rollout);
-  const what = `${(parameterCount(shape) / 1e6).toFixed(1)} million parameters take ${sizeText(residentBytes(shape, true))} with gradient and moments; a trajectory of ${rows} tokens makes it ${sizeText(kept)}, or ${sizeText(least)} with activations computed again; ${sizeText(limitBytes)} may be used`;
-  if (least > limitBytes)
-    return [
-      wrong('memory', `${what}: it does not fit.`, {
-        key: 'memoryMB',
-        fix: 'Lower rollout.maxResponseTokens, allow more in memoryMB, or take a smaller policy.',
-      }),
-    ];
-  if (kept > limitBytes)
-    return [
-      warning('memory', `${what}: activations of the longest trees are computed again.`, {
-        key: 'memoryMB',
-        fix: 'It trains, a third slower; nothing need be done.',
-      }),
-    ];
-  return [ok('memory', `${what}.`)];
+/** Whether whole trees fit, with their activations kept or computed again; at least one longest trajectory must. */
+export function checkMemory(shape: ModelShape, config: Config, limitBytes: number): CheckResult[] {
+  const memory = memoryOf(shape, config);
+  const counted = (count: number): string => count.toLocaleString('en-US');
+  const what = `${(parameterCount(shape) / 1e6).toFixed(1)} million parameters take ${sizeText(residentBytes(shape, true))} with gradient and moments; trees are trained whole, and up to ${counted(memory.tokens)} tokens at once make it ${sizeText(memory.kept)}; ${sizeText(limitBytes)} may be used`;
+  if (memory.kept <= limitBytes) return [ok('memory', `${what}.`)];
+  const again = `with activations computed again it is ${sizeText(memory.again)}`;
+  if (memory.again <= limitBytes) {
+    const fix = 'It trains, a third slower; nothing need be done.';
+    return [warning('memory', `${what}; ${again}, as the largest trees then are.`, { key: 'memoryMB', fix })];
+  }
+  const fix =
+    'Lower rollout.maxResponseTokens or rollout.groupSize, allow more in memoryMB, or take a smaller policy.';
+  if (memory.least <= limitBytes) {
+    const sentence = `${what}; ${again}: trees as large as they may be do not fit, smaller ones do.`;
+    return [warning('memory', sentence, { key: 'memoryMB', fix })];
+  }
+  const longest = config.rollout.maxPromptTokens + config.rollout.maxResponseTokens;
+  const alone = `one trajectory of ${counted(longest)} tokens alone takes ${sizeText(memory.least)}`;
+  return [wrong('memory', `${what}; ${alone}: it does not fit.`, { key: 'memoryMB', fix })];
 }
 
 /** The most response tokens with which one longest trajectory fits; undefined where not even one does. */

@@ -11,11 +11,11 @@ import { checkArithmetic, checkContext, checkMemory, memoryLimit, shapeOf } from
 import { takeTasks, type Dataset } from './dataset.ts';
 import { checkData } from './doctor/data.ts';
 import { checkAppending, checkLengths, checkTags, checkTemplate } from './doctor/prompts.ts';
-import { checkRollout } from './doctor/rollout.ts';
+import { checkOwnReward } from './doctor/reward.ts';
+import { checkRollout, type Trial } from './doctor/rollout.ts';
 import { checkTools } from './doctor/tools.ts';
 import { engineSettings, type Equipment, type RunTokenizer } from './equipment.ts';
 import { fitPrompts } from './promptLengths.ts';
-import type { ToolPool } from './tools/tool.ts';
 
 export interface DoctorOptions {
   equipment: Equipment;
@@ -95,8 +95,13 @@ async function examine(examination: Examination): Promise<void> {
   const shape = await part('policy', () => shapeOf(config.policy.path));
   if (shape) add(...checkMemory(shape, config, memoryLimit(config)), ...checkContext(shape, config));
   if (tools) add(...((await part('tools', () => checkTools(tools, train?.tasks[0]))) ?? []));
+  const { results, ownReward } = await checkOwnReward(config.reward);
+  add(...results);
+  if (ownReward && ownReward !== 'broken') opened.push(() => ownReward.close());
   if (options.tries && tokenizer && tools && train)
-    add(...((await part('rollout', () => tryOut(examination, { tokenizer, tools, train }))) ?? []));
+    add(
+      ...((await part('rollout', () => tryOut(examination, { tokenizer, tools, train, ownReward }))) ?? []),
+    );
 }
 
 async function checkPrompts(
@@ -116,8 +121,9 @@ async function checkPrompts(
 /** Opens the policy as training does, and grows trees from the first tasks of the first step. */
 async function tryOut(
   { config, options, opened }: Examination,
-  { tokenizer, tools, train }: { tokenizer: RunTokenizer; tools: ToolPool; train: Dataset },
+  { train, ...parts }: Pick<Trial, 'tokenizer' | 'tools' | 'ownReward'> & { train: Dataset },
 ): Promise<CheckResult[]> {
+  const { tokenizer, tools } = parts;
   const settings = engineSettings(config, 'training', {
     folder: config.policy.path,
     tokenizer,
@@ -131,7 +137,7 @@ async function tryOut(
     'policy',
     `${info.architecture} with ${info.parameters.toLocaleString('en-US')} parameters on ${info.device}.`,
   );
-  return [about, ...(await checkRollout({ config, tasks, policy, tokenizer, tools }))];
+  return [about, ...(await checkRollout({ ...parts, config, tasks, policy }))];
 }
 
 /** Where the config file speaks of the result's key, for results that name no other place. */

@@ -137,8 +137,46 @@ describe('the doctor', () => {
   it('reckons memory and context before anything is opened', async () => {
     const results = await examine({ memoryMB: 1, rollout: { ...small.rollout, maxResponseTokens: 100_000 } });
     assert.equal(of(results, 'memory')[0]!.status, 'error');
-    assert.match(of(results, 'memory')[0]!.message, /1\.05 MB may be used: it does not fit/);
+    assert.match(
+      of(results, 'memory')[0]!.message,
+      /1\.05 MB may be used; one trajectory of 100,064 tokens alone takes \S+ GB: it does not fit/,
+    );
     assert.equal(of(results, 'context')[0]!.status, 'error');
+  });
+
+  it('reckons with whole trees, because training packs them whole', async () => {
+    const memoryOf = async (memoryMB: number): Promise<CheckResult> => {
+      const rollout = { ...small.rollout, groupSize: 64, maxResponseTokens: 400 };
+      const [result] = of(await examine({ memoryMB, rollout }), 'memory');
+      assert.match(result!.message, /up to 25,664 tokens at once/); // 64 + 64 × 400
+      return result!;
+    };
+    assert.equal((await memoryOf(100_000)).status, 'ok');
+    const { status, message, fix } = await memoryOf(250);
+    assert.equal(status, 'warning');
+    assert.match(message, /trees as large as they may be do not fit, smaller ones do/);
+    assert.match(fix!, /rollout\.groupSize/);
+    assert.equal((await memoryOf(100)).status, 'error');
+  });
+
+  it('tries an own reward with an example before anything is opened, and names what is wrong with it', async function () {
+    this.timeout(30_000);
+    const reward = (name: string, body: string): Config => {
+      writeFileSync(join(parent, name), `export default trajectory => { ${body} };`);
+      return { reward: { custom: { module: name } } };
+    };
+    const [fine, ...others] = of(
+      await examine(reward('fine.mjs', 'return { total: 0.5 };')),
+      'reward.custom',
+    );
+    assert.deepEqual([fine!.status, others], ['ok', []]);
+    assert.match(fine!.message, /fine\.mjs answered an example in \d+ ms\.$/);
+    const results = await examine(reward('vague.mjs', 'return { total: "much" };'), true);
+    const errors = results.filter(({ id, status }) => status === 'error' && id !== 'tools.python');
+    assert.deepEqual(errors.map(({ id, key }) => [id, key]), [['reward.custom', 'reward.custom']]); // prettier-ignore
+    assert.match(errors[0]!.message, /"total" must be a finite number, but is "much"/);
+    assert.match(errors[0]!.fix!, /one JSON object per line/);
+    assert.equal(of(results, 'parity').length, 1);
   });
 
   it('warns of too few tasks for a step', async () => {

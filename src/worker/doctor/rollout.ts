@@ -1,15 +1,16 @@
 /** Grows a few trees with the real policy and tools, and learns from them at rate 0. Knows nothing of how a run goes on. */
 import { creditAll } from '../../core/advantage.ts';
-import { collate, pack } from '../../core/batch.ts';
+import { collate, pack, packedOrder } from '../../core/batch.ts';
 import { checkSettings, checkTree, CHECKS } from '../../core/checks.ts';
 import { ok, upTo, warning, wrong, type CheckResult } from '../../core/checkup.ts';
 import type { Config } from '../../core/config.ts';
-import { packedOrder } from '../../core/batch.ts';
 import { isTrained, responseTokens, type Grown } from '../../core/tree.ts';
 import type { Task } from '../../core/types.ts';
 import type { RunTokenizer } from '../equipment.ts';
-import { judgeAll, openReward } from '../judges.ts';
+import { judgeAll } from '../judges.ts';
 import { collateSettings, creditSettings, objectiveSettings, stepSettings } from '../learn.ts';
+import { brokenReward } from './reward.ts';
+import type { OwnReward } from '../own/reward.ts';
 import type { Policy, Scores } from '../policy/policy.ts';
 import { grow } from '../rollout.ts';
 import type { ToolPool } from '../tools/tool.ts';
@@ -20,6 +21,8 @@ export interface Trial {
   policy: Policy;
   tokenizer: RunTokenizer;
   tools: ToolPool;
+  /** The user's own reward; `broken` where it does not work, so that the paper's stands in for it. */
+  ownReward?: OwnReward | 'broken' | undefined;
 }
 
 /** Trajectories of a task that is tried: enough to branch, few enough to wait for. */
@@ -33,7 +36,7 @@ export async function checkRollout(trial: Trial): Promise<CheckResult[]> {
   const grown: Grown[] = [];
   for (const [index, task] of trial.tasks.entries())
     grown.push(await grow(task, { ...trial, config, step: 0, index, tell: () => undefined }));
-  const judged = await judgeTrees(grown, config);
+  const judged = await judgeTrees(grown, config, trial.ownReward);
   const trees = grown.map(({ tree }) => tree);
   creditAll(trees, creditSettings(config)).forEach((credit, i) => (trees[i]!.credit = credit));
   return [
@@ -51,30 +54,22 @@ function smaller(config: Config): Config {
   return { ...config, rollout: { ...config.rollout, groupSize, initialRollouts } };
 }
 
-async function judgeTrees(grown: readonly Grown[], config: Config): Promise<CheckResult[]> {
-  const own = await openReward(config.reward);
-  try {
-    const failures = (await Promise.all(grown.map(({ tree }) => judgeAll(tree, config.reward, own)))).flat();
-    const paths = grown.flatMap(({ tree }) => tree.paths);
-    const right = paths.filter(({ reward }) => reward?.correct).length;
-    const [failure] = failures;
-    if (failure)
-      return [
-        wrong('reward', failure.message, {
-          key: 'reward.custom',
-          ...(failure.fix !== undefined && { fix: failure.fix }),
-        }),
-      ];
-    const mean = paths.reduce((sum, { reward }) => sum + (reward?.total ?? 0), 0) / paths.length;
-    return [
-      ok(
-        'reward',
-        `${paths.length} trajectories were judged: ${right} right, mean reward ${mean.toFixed(2)}.`,
-      ),
-    ];
-  } finally {
-    await own?.close();
-  }
+async function judgeTrees(
+  grown: readonly Grown[],
+  { reward }: Config,
+  ownReward: Trial['ownReward'],
+): Promise<CheckResult[]> {
+  const own = ownReward === 'broken' ? undefined : ownReward;
+  const failures = (await Promise.all(grown.map(({ tree }) => judgeAll(tree, reward, own)))).flat();
+  // That its own reward is broken has been said, and what another would give says nothing of this config.
+  if (ownReward === 'broken') return [];
+  const [failure] = failures;
+  if (failure) return [brokenReward(failure)];
+  const paths = grown.flatMap(({ tree }) => tree.paths);
+  const right = paths.filter(path => path.reward?.correct).length;
+  const mean = paths.reduce((sum, path) => sum + (path.reward?.total ?? 0), 0) / paths.length;
+  const sentence = `${paths.length} trajectories were judged: ${right} right, mean reward ${mean.toFixed(2)}.`;
+  return [ok('reward', sentence)];
 }
 
 function checkTrees(grown: readonly Grown[], config: Config): CheckResult[] {
