@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { connect } from '../../../protocol/channel.ts';
+import { connect, toFailure } from '../../../protocol/channel.ts';
 import { FailureError, type Failure } from '../../../core/types.ts';
 import { processPort } from '../../../run/ports.ts';
+import { explained } from '../explained.ts';
 import type { Policy } from '../policy.ts';
 
 export interface EmbeddedOptions {
@@ -79,7 +80,7 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embed
       return await answer;
     } catch (error) {
       // The channel does not know whose end it was.
-      throw ending.failure() ? new FailureError(ending.failure()!) : error;
+      throw new FailureError(explained(ending.failure() ?? toFailure(error)));
     }
   };
   return {

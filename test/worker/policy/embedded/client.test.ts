@@ -1,10 +1,21 @@
 /** Examples of an engine's process whose channel breaks while asks are open. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
+import type { ObjectiveSettings } from '../../../../src/core/objective.ts';
+import type { FailureError } from '../../../../src/core/types.ts';
 import { openEmbedded } from '../../../../src/worker/policy/embedded/client.ts';
+import { explained } from '../../../../src/worker/policy/explained.ts';
+import { openTokenizer } from '../../../../src/worker/tokenizer.ts';
+import { makeTinyModel } from '../../../fakes/tinyModel.ts';
+import { packPieces } from './fixtures.ts';
+
+const OBJECTIVE: ObjectiveSettings = {
+  ...{ kind: 'policy', clipLow: 0.2, clipHigh: 0.3, dualClip: 3, klWeight: 0, entropyWeight: 0 },
+};
 
 describe('the embedded engine’s process', () => {
   let folder: string;
@@ -34,4 +45,46 @@ describe('the embedded engine’s process', () => {
       assert.throws(() => process.kill(policy.pid, 0), { code: 'ESRCH' });
       await policy.close();
     });
+
+  it('says what can be done where memory runs out while it trains', async function () {
+    if (spawnSync('prlimit', ['--version']).status !== 0) {
+      console.log('      skipped: there is no prlimit here to take memory away with.');
+      return this.skip();
+    }
+    const model = await makeTinyModel(join(folder, 'model'), { vocabulary: 60_000, contextLength: 3000 });
+    const { pieces, endIds } = await openTokenizer(model);
+    const policy = await openEmbedded();
+    await policy.open({
+      ...{ folder: model, device: 'cpu', threads: 1, maxPathTokens: 3000, pieces, stops: [], endIds },
+      ...{ trainable: true, memoryLimitBytes: 8e9 },
+    });
+    const status = readFileSync(`/proc/${policy.pid}/status`, 'utf8');
+    const bytes = 1024 * Number(/VmData:\s+(\d+)/.exec(status)![1]);
+    // What the head's scores alone take is ten times as much.
+    assert.equal(spawnSync('prlimit', ['--pid', `${policy.pid}`, `--data=${bytes + 5e7}`]).status, 0);
+    const ids = Array.from({ length: 2500 }, (_, i) => i % 50);
+    const tree = packPieces([{ parent: -1, ids, terms: ids.map(() => [{ advantage: 1, weight: 1 }]) }]);
+    await assert.rejects(policy.accumulate({ trees: [tree], temperature: 1 }, OBJECTIVE), error => {
+      const { where, message, fix } = (error as FailureError).failure;
+      assert.equal(where, 'policy');
+      assert.match(message, /^The engine ran out of memory\. .*bad_alloc/s);
+      assert.match(fix!, /lower memoryMB/);
+      return true;
+    });
+    await policy.close();
+  });
+
+  it('takes a kill, a failed array and a full heap for want of memory, and nothing else', () => {
+    const toldOf = (message: string): boolean => explained({ where: 'bug', message }).fix !== undefined;
+    const wants = [
+      'Array buffer allocation failed',
+      'Invalid typed array length: 9000000000',
+      'Failed to allocate memory for requested buffer of size 8',
+      "The engine's process was killed (SIGKILL).",
+      "The engine's process was killed (SIGABRT). It wrote last:\nFATAL ERROR: JavaScript heap out of memory",
+    ];
+    assert.deepEqual(wants.filter(message => !toldOf(message)), []); // prettier-ignore
+    assert.equal(toldOf('The policy is not open.'), false);
+    assert.equal(toldOf("The engine's process ended with exit code 7."), false);
+  });
 });

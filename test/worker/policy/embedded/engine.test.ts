@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'mocha';
 import type { Batch } from '../../../../src/core/batch.ts';
 import type { ObjectiveSettings } from '../../../../src/core/objective.ts';
+import type { FailureError } from '../../../../src/core/types.ts';
 import { openEmbedded, type EmbeddedPolicy } from '../../../../src/worker/policy/embedded/client.ts';
 import { createEngine } from '../../../../src/worker/policy/embedded/engine.ts';
 import type {
@@ -229,13 +230,15 @@ describe('the embedded engine', () => {
       const ended = new Promise<string>(resolve => policy.onExit(failure => resolve(failure.message)));
       const open = [policy.sample(request({ maxTokens: 250 })), policy.score(batch(1).trees, 1)];
       process.kill(policy.pid, 'SIGKILL');
-      const failure = {
-        where: 'policy',
-        message: "The engine's process was killed (SIGKILL).",
-      };
-      for (const each of open) await assert.rejects(each, { failure });
-      assert.equal(await ended, failure.message);
-      await assert.rejects(policy.sample(request()), { failure });
+      const message = "The engine's process was killed (SIGKILL).";
+      for (const each of [...open, policy.sample(request())])
+        await assert.rejects(each, (error: FailureError) => {
+          assert.deepEqual([error.failure.where, error.message], ['policy', message]);
+          assert.match(error.failure.fix!, /^If memory ran out, close other programs/);
+          return true;
+        });
+      assert.equal(await ended, message);
+      await assert.rejects(policy.sample(request()), { message });
       await policy.close();
     });
 
