@@ -8,6 +8,7 @@ import type { App } from './app.ts';
 import { inBackground, showFailure } from './failures.ts';
 import { CHECK_COMMANDS } from './checkCommands.ts';
 import { COMPARE_COMMANDS } from './compareTrajectory.ts';
+import { DIAGNOSIS_COMMANDS } from './diagnosisCommand.ts';
 import { CATEGORY, commandId, COMMANDS, type CommandName, CONFIG_SUFFIX } from './names.ts';
 import { newConfiguration } from './newConfigurationCommand.ts';
 import {
@@ -83,6 +84,7 @@ const HANDLERS: Record<CommandName, Handler> = {
       vscode.Uri.file(existsSync(written) ? written : join(runFolder, FILES.manifest)),
     );
   },
+  ...DIAGNOSIS_COMMANDS,
   refreshRuns: ({ runs }) => runs.refresh(),
   showLog({ log }) {
     log.show();

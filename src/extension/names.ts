@@ -28,6 +28,7 @@ export const COMMANDS = {
   parentBranch: { title: 'Go to Parent Branch', icon: 'git-branch' },
   compareTrajectory: { title: 'Compare Trajectory with…', icon: 'diff' },
   openConfiguration: { title: 'Open the Run’s Configuration', icon: 'settings' },
+  collectDiagnosis: { title: 'Collect Diagnosis Bundle', icon: 'report' },
   refreshRuns: { title: 'Refresh Runs', icon: 'refresh' },
   showLog: { title: 'Show Log', icon: 'output' },
 } as const;
