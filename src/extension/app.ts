@@ -1,6 +1,7 @@
 /** What the extension consists of while it is active: commands work on it, tests look at it. Knows nothing of what its parts do. */
 import type * as vscode from 'vscode';
 import type { Checks } from './checks.ts';
+import type { Confirm } from './confirm.ts';
 import type { TokenDecorations } from './decorations.ts';
 import type { Explorer } from './explorer.ts';
 import type { Log } from './failures.ts';
@@ -22,6 +23,8 @@ export interface App {
   checks: Checks;
   decorations: TokenDecorations;
   statusBar: StatusBar;
+  /** A test answers in the user's place: VS Code shows no modal dialog to tests. */
+  confirm: Confirm;
   /** Asked for at each use: the setting may change. */
   program(): Program;
   /** The same, in a copy that outlives an update of the extension: for workers. */

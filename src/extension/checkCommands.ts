@@ -3,16 +3,11 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { countText, type CheckResult } from '../core/checkup.ts';
 import type { App } from './app.ts';
+import type { ShownCheck } from './checks.ts';
 import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
 import { activeConfig, pickConfig, runOf, saved } from './pickers.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
-
-/** What `showCheck` is given: one result of a subject's check. */
-export interface ShownCheck {
-  subject: string;
-  result: CheckResult;
-}
 
 export const CHECK_COMMANDS = {
   async validateConfiguration(app: App, argument: unknown): Promise<readonly CheckResult[] | undefined> {

@@ -8,6 +8,12 @@ import { CATEGORY } from './names.ts';
 import type { Trajectories } from './trajectories.ts';
 import { failureOf, runProgram, type Program } from './workers.ts';
 
+/** One result of a subject's check: what is shown of it is asked for with both. */
+export interface ShownCheck {
+  subject: string;
+  result: CheckResult;
+}
+
 export interface CheckOptions {
   /** Leaves out what opens the policy: no trees are grown. */
   quick?: boolean;

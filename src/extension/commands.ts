@@ -23,6 +23,8 @@ import {
 } from './pickers.ts';
 import { isRecord } from './places.ts';
 import { accuracyOf } from './rows.ts';
+import { RUN_COMMANDS } from './runCommands.ts';
+import { RUN_LIST_COMMANDS } from './runListCommands.ts';
 import { copySample } from './sample.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
@@ -85,6 +87,8 @@ const HANDLERS: Record<CommandName, Handler> = {
     );
   },
   ...DIAGNOSIS_COMMANDS,
+  ...RUN_LIST_COMMANDS,
+  ...RUN_COMMANDS,
   refreshRuns: ({ runs }) => runs.refresh(),
   showLog({ log }) {
     log.show();

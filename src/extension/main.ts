@@ -6,6 +6,7 @@ import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
 import { Checks } from './checks.ts';
 import { registerCommands } from './commands.ts';
+import { confirm } from './confirm.ts';
 import { TokenDecorations } from './decorations.ts';
 import { Explorer } from './explorer.ts';
 import { inBackground } from './failures.ts';
@@ -15,6 +16,7 @@ import { registerLanguageTools } from './languageTools.ts';
 import type { PanelSource } from './panels.ts';
 import { Panels } from './panels.ts';
 import { Places } from './places.ts';
+import { registerResolvedConfigs } from './resolvedConfigs.ts';
 import { Runs } from './runs.ts';
 import { setting } from './settings.ts';
 import { StatusBar } from './statusBar.ts';
@@ -33,17 +35,19 @@ export function activate(context: vscode.ExtensionContext): App {
   const dist = vscode.Uri.joinPath(context.extensionUri, 'dist').fsPath;
   const runtime = (): string => setting('nodePath') || process.execPath;
   const program = (): Program => ({ script: join(dist, 'branchpoint.cjs'), runtime: runtime() });
+  const checks = new Checks(program, trajectories);
   const app: App = {
     context,
     log,
     places,
     runs,
-    explorer: new Explorer(runs),
+    explorer: new Explorer({ runs, checks, memory: context.workspaceState, log }),
     panels: new Panels(context.extensionUri, panelSource(runs), log),
     trajectories,
     decorations: new TokenDecorations(trajectories, overlayChanged.event, log),
     statusBar: new StatusBar(runs),
-    checks: new Checks(program, trajectories),
+    checks,
+    confirm,
     program,
     workerProgram: async () => ({
       script: await ownProgram(dist, join(context.globalStorageUri.fsPath, 'program')),
@@ -68,6 +72,7 @@ export function activate(context: vscode.ExtensionContext): App {
     app.checks,
     registerTrajectoryFeatures(trajectories, overlayChanged.event),
     app.decorations,
+    registerResolvedConfigs(),
     app.statusBar,
     app.panels,
     app.explorer,

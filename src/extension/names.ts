@@ -29,6 +29,20 @@ export const COMMANDS = {
   compareTrajectory: { title: 'Compare Trajectory with…', icon: 'diff' },
   openConfiguration: { title: 'Open the Run’s Configuration', icon: 'settings' },
   collectDiagnosis: { title: 'Collect Diagnosis Bundle', icon: 'report' },
+  filterRuns: { title: 'Filter Runs…', icon: 'filter' },
+  clearRunFilter: { title: 'Show All Runs', icon: 'clear-all' },
+  groupRuns: { title: 'Group Runs By…', icon: 'group-by-ref-type' },
+  addRunsFolder: { title: 'Add Runs Folder…', icon: 'folder-library' },
+  renameRun: { title: 'Rename Run…', icon: 'edit' },
+  tagRun: { title: 'Tag Run…', icon: 'tag' },
+  cloneConfiguration: { title: 'Clone Configuration', icon: 'copy' },
+  openResolvedConfiguration: { title: 'Open the Run’s Resolved Configuration', icon: 'settings' },
+  diffConfigurations: { title: 'Configuration Differences to…', icon: 'diff' },
+  exportRun: { title: 'Export Run…', icon: 'export' },
+  revealRun: { title: 'Reveal Run in the System’s File Manager', icon: 'folder-opened' },
+  revealRunInExplorer: { title: 'Reveal Run in Explorer View', icon: 'files' },
+  copyRunPath: { title: 'Copy Run’s Path', icon: 'copy' },
+  deleteRun: { title: 'Delete Run…', icon: 'trash' },
   refreshRuns: { title: 'Refresh Runs', icon: 'refresh' },
   showLog: { title: 'Show Log', icon: 'output' },
 } as const;
@@ -46,6 +60,8 @@ export const PANELS = { dashboard: 'branchpoint.dashboard', tree: 'branchpoint.t
 export type ViewKind = keyof typeof PANELS;
 
 export const TRAJECTORY = 'branchpoint-trajectory';
+/** Scheme of documents that show a run's configuration as it was resolved. */
+export const RESOLVED_CONFIG = 'branchpoint-config';
 export const CONFIG_SUFFIX = '.branchpoint.json';
 
 /** Ends the name of a trajectory's document. */

@@ -8,8 +8,16 @@ import type { RunSummary } from '../run/runs.ts';
 import type { App } from './app.ts';
 import { CONFIG_SUFFIX } from './names.ts';
 import { isRecord } from './places.ts';
-import { type RowStatus, RUN_ICONS, runDescription, short, statusOf, treeDescription } from './rows.ts';
-import type { Target } from './target.ts';
+import {
+  type RowStatus,
+  RUN_ICONS,
+  runRowDescription,
+  runTitle,
+  short,
+  statusOf,
+  treeDescription,
+} from './rows.ts';
+import { type Target, targetOf } from './target.ts';
 import { treeOf } from './treeSource.ts';
 
 export interface Choice<T> extends vscode.QuickPickItem {
@@ -32,22 +40,26 @@ export async function choose<T>(
   return chosen?.value;
 }
 
-/** A run of one of the states; says so where there is none. */
+/** A run of one of the states, and not `except`; says so where there is none. */
 export async function pickRun(
   { runs }: App,
   title: string,
   states?: readonly RowStatus[],
+  except?: string,
 ): Promise<string | undefined> {
   await runs.refresh();
   const fitting = runs
     .list()
     .filter(
-      run => statusOf(run) !== 'unreadable' && (states === undefined || states.includes(statusOf(run))),
+      run =>
+        run.folder !== except &&
+        statusOf(run) !== 'unreadable' &&
+        (states === undefined || states.includes(statusOf(run))),
     );
   if (fitting.length === 0) {
     await vscode.window.showInformationMessage(
       states === undefined
-        ? 'There is no run yet. “Branchpoint: Open Sample” brings one to explore.'
+        ? `There is no ${except === undefined ? 'run yet' : 'other run'}. “Branchpoint: Open Sample” brings one to explore.`
         : `${title}: no run is ${states.join(' or ')}.`,
     );
     return undefined;
@@ -56,8 +68,8 @@ export async function pickRun(
 }
 
 const runChoice = (run: RunSummary): Choice<string> => ({
-  label: `$(${RUN_ICONS[statusOf(run)].icon}) ${run.name}`,
-  description: runDescription(run),
+  label: `$(${RUN_ICONS[statusOf(run)].icon}) ${runTitle(run)}`,
+  description: runRowDescription(run),
   detail: dirname(run.folder),
   value: run.folder,
 });
@@ -164,6 +176,38 @@ export async function runOf(
   states?: readonly RowStatus[],
 ): Promise<string | undefined> {
   return runFolder ?? (await pickRun(app, title, states));
+}
+
+/**
+ * The runs that a command is about, each once: all that are selected where it was chosen in a view, the one that it was told, the
+ * view's selection where a key was pressed in it, else the user's choice. None where the user chose none.
+ */
+export async function runsOf(
+  app: App,
+  argument: unknown,
+  selected: unknown,
+  title: string,
+): Promise<string[]> {
+  // A selection may hold a run's parts too: only its own row means the run.
+  const isRun = (row: unknown): boolean => (row as { kind?: unknown } | undefined)?.kind === 'run';
+  const runs = isRun(argument) && Array.isArray(selected) ? (selected as unknown[]).filter(isRun) : [];
+  const told = (runs.length > 0 ? runs : [argument]).flatMap(row => targetOf(row).runFolder ?? []);
+  if (told.length > 0) return [...new Set(told)];
+  const { selectedRuns } = app.explorer;
+  if (selectedRuns.length > 0) return selectedRuns;
+  const picked = await pickRun(app, title);
+  return picked === undefined ? [] : [picked];
+}
+
+export async function pickFolder(openLabel: string, title: string): Promise<string | undefined> {
+  const [folder] =
+    (await vscode.window.showOpenDialog({
+      canSelectFolders: true,
+      canSelectFiles: false,
+      openLabel,
+      title,
+    })) ?? [];
+  return folder?.fsPath;
 }
 
 export const checkpointFolder = (runFolder: string, checkpoint: string): string =>

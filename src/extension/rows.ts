@@ -1,5 +1,7 @@
 /** What the rows of the run explorer say, in words for eyes and for screen readers. Knows nothing of VS Code or files. */
+import type { CheckResult, CheckStatus } from '../core/checkup.ts';
 import type { FinishedStep, RunState } from '../core/fold.ts';
+import type { Manifest } from '../run/manifest.ts';
 import type { TreeEntry } from '../run/offsets.ts';
 import type { RunSummary } from '../run/runs.ts';
 import { counted } from './trajectoryText.ts';
@@ -61,12 +63,63 @@ export function runDescription(run: RunSummary): string {
   return parts.join(' · ');
 }
 
+/** What a run is called: by its user, else by its folder. */
+export const runTitle = ({ label, name }: RunSummary): string => label ?? name;
+
+/** Behind the title in the list of runs: with the folder's name where the title is another, and the tags. */
+export const runRowDescription = (run: RunSummary): string =>
+  [
+    ...(run.label === undefined ? [] : [run.name]),
+    ...(run.source === undefined ? [] : [run.source]),
+    runDescription(run),
+    ...run.tags.map(tag => `#${tag}`),
+  ].join(' · ');
+
 /** The same as a sentence. */
 export function runLabel(run: RunSummary): string {
+  const name = run.label === undefined ? run.name : `${run.label} (${run.name})`;
+  const source = run.source === undefined ? '' : `, imported from ${run.source}`;
   const reward = run.reward === undefined ? '' : `, mean reward ${run.reward.toFixed(2)}`;
+  const tags = run.tags.length === 0 ? '' : `, tagged ${run.tags.join(', ')}`;
   const problem = run.problem === undefined ? '' : `. ${run.problem}`;
-  return `Run ${run.name}, ${statusOf(run)}, step ${run.step} of ${run.steps}${reward}${problem}`;
+  return `Run ${name}${source}, ${statusOf(run)}, step ${run.step} of ${run.steps}${reward}${tags}${problem}`;
 }
+
+/** What hovering over a run tells: names and values. Without a manifest only what the list knows. */
+export function runFacts(run: RunSummary, manifest?: Manifest): [name: string, value: string][] {
+  const { config, versions } = manifest ?? {};
+  const facts: [string, string | undefined][] = [
+    ['Folder', run.folder],
+    ['Status', `${statusOf(run)}, step ${run.step} of ${run.steps}`],
+    ['Mean reward', run.reward?.toFixed(3) ?? (run.step === 0 ? undefined : 'not logged')],
+    ['Problem', run.problem],
+    ['Tags', run.tags.length === 0 ? undefined : run.tags.join(', ')],
+    ['Imported from', run.source],
+    ['Began', run.created === '' ? undefined : new Date(run.created).toLocaleString()],
+    ['Preset', config?.preset],
+    ['Policy', config?.policy.path],
+    ['Tasks', config?.data.train],
+    ['Seed', config?.seed.toString()],
+    ['Git', manifest && gitText(manifest.git)],
+    ['Branchpoint', versions?.branchpoint],
+  ];
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+}
+
+/** `3f2a1c4`, `3f2a1c4 + changes`. */
+export const gitText = (git: Manifest['git']): string =>
+  git === undefined ? 'not recorded' : `${git.commit.slice(0, 7)}${git.isDirty ? ' + changes' : ''}`;
+
+export const CHECK_ICONS: Record<CheckStatus, RowIcon> = {
+  ok: { icon: 'pass', color: 'testing.iconPassed' },
+  warning: { icon: 'warning', color: 'list.warningForeground' },
+  error: { icon: 'error', color: 'testing.iconFailed' },
+};
+
+const CHECK_WORDS: Record<CheckStatus, string> = { error: 'wrong', warning: 'to look at', ok: 'ok' };
+
+export const checkLabel = ({ id, status, message, fix }: CheckResult): string =>
+  `Check ${id}, ${CHECK_WORDS[status]}: ${message}${fix === undefined || status === 'ok' ? '' : ` ${fix}`}`;
 
 export function stepDescription({ summary: { reward, entropy, branches } }: FinishedStep): string {
   return `R ${short(reward.mean)} · H ${short(entropy.all)} · ${branches.taken} of ${branches.asked} branched`;
@@ -97,7 +150,7 @@ export function treeDescription({
 /** `sample-1 step 12/40 · R .62`, after an icon. */
 export function statusText(run: RunSummary): string {
   const status = statusOf(run);
-  return `$(${status === 'running' ? 'sync~spin' : RUN_ICONS[status].icon}) ${run.name} ${runDescription(run)}`;
+  return `$(${status === 'running' ? 'sync~spin' : RUN_ICONS[status].icon}) ${runTitle(run)} ${runDescription(run)}`;
 }
 
 /** `.58 [.53, .62] · greedy .84`: mean with its 95 % interval. */

@@ -2,10 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import {
   accuracyOf,
+  checkLabel,
   CONTEXTS,
+  gitText,
   liveStepDescription,
   runDescription,
+  runFacts,
   runLabel,
+  runRowDescription,
+  runTitle,
   short,
   statusOf,
   statusText,
@@ -58,6 +63,44 @@ describe('rows', () => {
         ['finished', 'run.finished'],
       ],
     );
+  });
+
+  it('call a run as its user does, with its folder’s name and tags behind', () => {
+    const named: RunSummary = { ...live, label: 'Baseline', tags: ['paper', 'seed 1'], source: 'verl' };
+    assert.equal(runTitle(named), 'Baseline');
+    assert.equal(runTitle(live), 'sample-1');
+    assert.equal(runRowDescription(named), 'sample-1 · verl · step 12/40 · R .62 · #paper · #seed 1');
+    assert.equal(
+      runLabel(named),
+      'Run Baseline (sample-1), imported from verl, running, step 12 of 40, mean reward 0.62, tagged paper, seed 1',
+    );
+  });
+
+  it('tell on hovering what is known, and “not logged” where a number is missing', () => {
+    const { reward: _, ...unrewarded } = live;
+    const facts = Object.fromEntries(runFacts(unrewarded));
+    assert.equal(facts['Mean reward'], 'not logged');
+    assert.equal(facts.Status, 'running, step 12 of 40');
+    assert.ok(!('Preset' in facts));
+  });
+
+  it('say which commit a run began from', () => {
+    const commit = '3f2a1c4d5e6f';
+    assert.deepEqual(
+      [gitText(undefined), gitText({ commit, isDirty: false }), gitText({ commit, isDirty: true })],
+      ['not recorded', '3f2a1c4', '3f2a1c4 + changes'],
+    );
+  });
+
+  it('read a check’s result with its sign in words', () => {
+    const result = {
+      id: 'template',
+      status: 'warning',
+      message: 'Two tokens vanish.',
+      fix: 'Keep them.',
+    } as const;
+    assert.equal(checkLabel(result), 'Check template, to look at: Two tokens vanish. Keep them.');
+    assert.equal(checkLabel({ ...result, status: 'ok' }), 'Check template, ok: Two tokens vanish.');
   });
 
   it('write numbers without the zero that says nothing', () => {

@@ -1,0 +1,298 @@
+/** How the rows of the run explorer look, read and answer a click. Knows nothing of where rows come from. */
+import { statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import * as vscode from 'vscode';
+import { countText } from '../core/checkup.ts';
+import type { FinishedStep, RunState } from '../core/fold.ts';
+import { FILES } from '../run/layout.ts';
+import { readManifest } from '../run/manifest.ts';
+import type { RunSummary } from '../run/runs.ts';
+import type { ShownCheck } from './checks.ts';
+import type { CheckSource, GroupRow, Kind, PartRow, RowOf } from './explorerRows.ts';
+import { commandId } from './names.ts';
+import {
+  accuracyOf,
+  CHECK_ICONS,
+  checkLabel,
+  CONTEXTS,
+  gitText,
+  liveStepDescription,
+  type RowIcon,
+  RUN_ICONS,
+  runFacts,
+  runLabel,
+  runRowDescription,
+  runTitle,
+  statusOf,
+  stepDescription,
+  stepLabel,
+  treeDescription,
+} from './rows.ts';
+import { counted } from './trajectoryText.ts';
+
+const { Collapsed, None, Expanded } = vscode.TreeItemCollapsibleState;
+
+const iconOf = ({ icon, color }: RowIcon): vscode.ThemeIcon =>
+  new vscode.ThemeIcon(icon, color === undefined ? undefined : new vscode.ThemeColor(color));
+
+/** A row's words and icon: what each kind says of itself. */
+interface Face {
+  label: string;
+  icon: RowIcon | string;
+  description?: string;
+  /** What screen readers are told; the label and the description where absent. */
+  spoken?: string;
+  tooltip?: string;
+  context?: string;
+  state?: vscode.TreeItemCollapsibleState;
+  command?: vscode.Command;
+}
+
+function itemOf(key: string, face: Face): vscode.TreeItem {
+  const item = new vscode.TreeItem(face.label, face.state ?? None);
+  item.id = key;
+  item.iconPath = iconOf(typeof face.icon === 'string' ? { icon: face.icon } : face.icon);
+  if (face.description !== undefined) item.description = face.description;
+  if (face.tooltip !== undefined) item.tooltip = face.tooltip;
+  if (face.context !== undefined) item.contextValue = face.context;
+  if (face.command !== undefined) item.command = face.command;
+  item.accessibilityInformation = {
+    label: face.spoken ?? [face.label, face.description].filter(Boolean).join(', '),
+  };
+  return item;
+}
+
+export const groupItem = ({ key, name, count }: GroupRow): vscode.TreeItem =>
+  itemOf(key, {
+    label: name,
+    icon: 'folder',
+    description: String(count),
+    spoken: `${name}, ${counted(count, 'run')}`,
+    context: 'group',
+    state: Expanded,
+  });
+
+/** A run that is not known any more has only its folder's name. */
+export function runItem({ runFolder, key }: PartRow, run: RunSummary | undefined): vscode.TreeItem {
+  if (run === undefined) return itemOf(key, { label: basename(runFolder), icon: 'question' });
+  const status = statusOf(run);
+  return itemOf(key, {
+    label: runTitle(run),
+    icon: RUN_ICONS[status],
+    description: runRowDescription(run),
+    spoken: runLabel(run),
+    context: CONTEXTS[status],
+    state: status === 'unreadable' ? None : Collapsed,
+  });
+}
+
+/** What hovering over a run shows; its manifest is read only then. */
+export function runTooltip(run: RunSummary): vscode.MarkdownString {
+  const manifest = statusOf(run) === 'unreadable' ? undefined : readManifest(run.folder);
+  const tooltip = new vscode.MarkdownString(`$(${RUN_ICONS[statusOf(run)].icon}) **`, true);
+  tooltip.appendText(runTitle(run)).appendMarkdown('**\n\n');
+  for (const [name, value] of runFacts(run, manifest))
+    tooltip.appendMarkdown(`- ${name}: `).appendText(value).appendMarkdown('\n');
+  return tooltip;
+}
+
+/** What the rows of a run need to know of it. */
+export interface Known {
+  state: RunState;
+  checks: CheckSource;
+}
+
+/** The item of any row of a run but the run itself. */
+export function partItem(row: Exclude<PartRow, { kind: 'run' }>, known: Known): vscode.TreeItem {
+  // Each kind's function takes the row of its kind: the table is complete by its type.
+  const face = FACES[row.kind] as (row: PartRow, known: Known) => Face;
+  return itemOf(row.key, face(row, known));
+}
+
+const group =
+  (label: string, icon: string, count: (state: RunState) => number) =>
+  (_: unknown, { state }: Known): Face => ({
+    label,
+    icon,
+    description: String(count(state)),
+    state: Collapsed,
+  });
+
+type PartKind = Exclude<Kind, 'group' | 'run'>;
+
+const FACES: { [K in PartKind]: (row: RowOf<K>, known: Known) => Face } = {
+  steps: group('Steps', 'list-ordered', state => state.summaries.length),
+  checkpoints: group('Checkpoints', 'save-all', state => state.checkpoints.length),
+  evaluations: group('Evaluations', 'checklist', state => state.evaluations.length),
+  range: ({ from, to }) => ({ label: `Steps ${from}–${to}`, icon: 'list-ordered', state: Collapsed }),
+  step: stepFace,
+  tree: treeFace,
+  checkpoint: checkpointFace,
+  evaluation: evaluationFace,
+  checks: checksFace,
+  check: ({ runFolder, result }) => ({
+    label: result.message,
+    icon: CHECK_ICONS[result.status],
+    description: result.id,
+    spoken: checkLabel(result),
+    tooltip: checkLabel(result),
+    context: `check.${result.status}`,
+    command: {
+      command: commandId('showCheck'),
+      title: 'Show',
+      arguments: [{ subject: runFolder, result } satisfies ShownCheck],
+    },
+  }),
+  note: ({ text, runFolder }) => ({
+    label: text,
+    icon: 'info',
+    command: { command: commandId('checkRun'), title: 'Check Run', arguments: [{ runFolder }] },
+  }),
+  config: ({ runFolder }) => ({
+    label: 'Config (resolved)',
+    icon: 'settings',
+    description: readManifest(runFolder).config.name,
+    tooltip: 'The configuration as the run took it, every key with its value',
+    context: 'config',
+    command: {
+      command: commandId('openResolvedConfiguration'),
+      title: 'Open',
+      arguments: [{ runFolder }],
+    },
+  }),
+  log: logFace,
+  git: gitFace,
+};
+
+function stepFace({ step }: RowOf<'step'>, { state }: Known): Face {
+  const finished = summaryOf(state, step);
+  const face = { label: `Step ${step}`, state: Collapsed, context: 'step' };
+  if (finished !== undefined)
+    return {
+      ...face,
+      icon: { icon: 'circle-filled', color: 'charts.blue' },
+      description: stepDescription(finished),
+      tooltip: stepLabel(finished),
+      spoken: stepLabel(finished),
+    };
+  return {
+    ...face,
+    icon: state.live?.step === step ? 'loading~spin' : 'circle-outline',
+    description: state.live?.step === step ? liveStepDescription(state.live) : 'not recorded',
+  };
+}
+
+/** By halving: a list may ask for each of ten thousand. */
+function summaryOf({ summaries }: RunState, step: number): FinishedStep | undefined {
+  let low = 0;
+  let high = summaries.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (summaries[middle]!.step < step) low = middle + 1;
+    else high = middle;
+  }
+  return summaries[low]?.step === step ? summaries[low] : undefined;
+}
+
+function treeFace({ tree, entry, runFolder }: RowOf<'tree'>, { state }: Known): Face {
+  const live = state.live?.trees.find(({ id }) => id === tree);
+  const description =
+    entry !== undefined
+      ? treeDescription(entry)
+      : live !== undefined
+        ? counted(live.segments.length, 'segment')
+        : '';
+  return {
+    label: entry?.question ?? `Tree ${tree}`,
+    icon: 'type-hierarchy-sub',
+    description,
+    spoken: `Tree ${tree}, ${description}, ${entry?.question ?? ''}`,
+    tooltip: `Tree ${tree}${entry === undefined ? '' : `: ${entry.question}`}`,
+    context: 'tree',
+    command: {
+      command: commandId('openTree'),
+      title: 'Open Rollout Tree',
+      arguments: [{ runFolder, tree }],
+    },
+  };
+}
+
+function checkpointFace({ checkpoint, step }: RowOf<'checkpoint'>, { state }: Known): Face {
+  const evaluation = state.evaluations.findLast(evaluation => evaluation.step === step);
+  const accuracy = evaluation === undefined ? undefined : accuracyOf(evaluation.summary);
+  return {
+    label: checkpoint,
+    icon: 'save',
+    description: accuracy ?? '',
+    spoken: `Checkpoint of step ${step}${accuracy === undefined ? '' : `, held-out ${accuracy}`}`,
+    context: 'checkpoint',
+  };
+}
+
+function evaluationFace({ index }: RowOf<'evaluation'>, { state }: Known): Face {
+  const { step, at, summary } = state.evaluations[index]!;
+  const text = `accuracy ${accuracyOf(summary)} on ${summary.tasks} tasks of ${summary.dataset}, ${summary.samples} samples each, ${summary.toolCallsPerTrajectory.toFixed(1)} tool calls a trajectory, ${new Date(at).toLocaleString()}`;
+  return {
+    label: step === 0 ? 'Before training' : `After step ${step}`,
+    icon: 'checklist',
+    description: accuracyOf(summary),
+    tooltip: text,
+    spoken: `Evaluation after step ${step}, ${text}`,
+    context: 'evaluation',
+  };
+}
+
+function checksFace({ runFolder }: RowOf<'checks'>, { checks }: Known): Face {
+  const results = checks.results(runFolder);
+  const isKnown = results !== undefined && results !== 'running';
+  const worst = isKnown
+    ? (['error', 'warning'] as const).find(status => results.some(result => result.status === status))
+    : undefined;
+  return {
+    label: 'Checks',
+    icon: isKnown ? CHECK_ICONS[worst ?? 'ok'] : results === 'running' ? 'loading~spin' : 'beaker',
+    description: isKnown ? countText(results) : (results ?? 'not checked yet'),
+    context: 'checks',
+    state: Collapsed,
+  };
+}
+
+function logFace({ runFolder }: RowOf<'log'>): Face {
+  const path = join(runFolder, FILES.log);
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  return {
+    label: 'Log',
+    icon: 'output',
+    description:
+      size === undefined ? 'not recorded' : size < 1024 ? `${size} B` : `${Math.round(size / 1024)} KiB`,
+    context: 'log',
+    tooltip: 'What the worker and its children wrote to their standard error',
+    ...(size !== undefined && { command: opening(path) }),
+  };
+}
+
+function gitFace({ runFolder }: RowOf<'git'>): Face {
+  const { git } = readManifest(runFolder);
+  const path = join(runFolder, FILES.changes);
+  const hasChanges = statSync(path, { throwIfNoEntry: false }) !== undefined;
+  const changes =
+    git?.isDirty !== true ? '' : hasChanges ? ', with changes' : ', with changes that are not recorded';
+  return {
+    label: 'Git',
+    icon: 'git-commit',
+    description: gitText(git),
+    context: git === undefined ? 'git.none' : 'git',
+    tooltip:
+      git === undefined
+        ? 'The configuration was in no Git repository'
+        : `Commit ${git.commit}${changes}${hasChanges ? ': a click shows them' : ''}`,
+    spoken: git === undefined ? 'Git, not recorded' : `Git, commit ${git.commit.slice(0, 7)}${changes}`,
+    ...(hasChanges && { command: opening(path) }),
+  };
+}
+
+const opening = (path: string): vscode.Command => ({
+  command: 'vscode.open',
+  title: 'Open',
+  arguments: [vscode.Uri.file(path)],
+});
