@@ -1,5 +1,6 @@
 /** Why a branch was made or refused, in words and numbers. Knows nothing of where it is shown. */
-import type { Decision } from './types.ts';
+import { TOP_LOG_PROBS } from './entropy.ts';
+import type { Decision, DecisionOutcome } from './types.ts';
 
 /** A term and its value, as a card shows them. */
 export interface Line {
@@ -8,6 +9,14 @@ export interface Line {
   /** What the term means, for the tooltip. */
   meaning?: string;
 }
+
+/** How a question was answered, as a heading and as a word in passing. */
+export const OUTCOMES: Record<DecisionOutcome, { heading: string; short: string }> = {
+  branch: { heading: 'Branch made', short: 'Branch made' },
+  refuse: { heading: 'Branch refused', short: 'Branch refused' },
+  budget: { heading: 'No budget left', short: 'No budget for a branch' },
+  length: { heading: 'No tokens left', short: 'No tokens for a branch' },
+};
 
 /** A number without a leading zero, as the paper's figures have them: `.46`. */
 export const plain = (value: number, digits = 3): string =>
@@ -51,48 +60,99 @@ export function formula(decision: Decision): string {
   return `P = clamp(α + β·ΔH) = clamp(${alpha} + ${beta} · ${delta}) = ${plain(probability)}`;
 }
 
-export function decisionLines(decision: Decision): Line[] {
-  const source = decision.rule === 'paper' ? 'this trajectory’s first turn' : 'this slot’s first turn';
-  const lines: Line[] = [
+/** What a reader knows beside the decision. */
+export interface Around {
+  /** The run's seed; absent where no fact told it yet. */
+  seed?: number;
+}
+
+/** Every number of a decision, in the order in which it was taken. */
+export function decisionLines(decision: Decision, { seed }: Around = {}): Line[] {
+  const { rule, windowTokens, made, total, outcome, path, child } = decision;
+  const isPaper = rule === 'paper';
+  return [
     {
       term: 'H₀',
       value: plain(decision.initialEntropy),
-      meaning: `Entropy score of ${source}, in nats by rule ${decision.rule}.`,
+      meaning: `Entropy score of ${isPaper ? 'this trajectory’s first turn' : 'this slot’s first turn'}, in nats by rule ${rule}.`,
     },
     {
       term: 'Hₜ',
       value: plain(decision.entropy),
-      meaning: `Entropy score of ${decision.windowTokens} tokens ${decision.rule === 'paper' ? 'after the tool result' : 'of the turn before the tool result'}.`,
+      meaning: `Entropy score of ${windowTokens} tokens ${isPaper ? 'after the tool result' : 'of the turn before the tool result'}.`,
     },
     {
       term: 'ΔH',
       value: signedPlain(decision.entropyDelta),
       meaning: 'Hₜ − H₀: how much less certain the policy became.',
     },
+    {
+      term: 'window',
+      value: `${windowTokens} ${windowTokens === 1 ? 'token' : 'tokens'}`,
+      meaning: 'Tokens that Hₜ was computed from, at most the rule’s window.',
+    },
+    entropyOver(isPaper),
+    { term: 'α', value: plain(decision.branchProbability), meaning: 'Probability of a branch where ΔH is 0.' },
+    { term: 'β', value: plain(decision.entropyWeight), meaning: 'Weight of ΔH.' },
     ...penaltyLines(decision),
     { term: 'P', value: plain(decision.probability), meaning: 'Probability of a branch, clamped to 0 … 1.' },
-  ];
-  if (decision.draw !== undefined)
-    lines.push({
-      term: 'draw',
-      value: plain(decision.draw),
-      meaning: `Uniform draw: a branch is made where it is ${isTurned(decision) ? 'at least 1 − P' : 'at most P'}.`,
-    });
-  if (decision.threshold !== undefined)
-    lines.push({
-      term: 'τ',
-      value: plain(decision.threshold),
-      meaning: 'Threshold: a branch is made where P is above it.',
-    });
-  lines.push(
+    ...gateLines(decision),
+    { term: 'Z', value: outcome === 'branch' ? '1' : '0', meaning: 'Branches that the question made.' },
     {
       term: 'budget',
-      value: `${decision.made} of ${decision.total} made`,
+      value: `${made} of ${total} made`,
       meaning: 'Trajectories of the group before this question, and allowed in all.',
     },
-    { term: 'rule', value: `${decision.rule}, ${decision.gate}, round ${decision.round + 1}` },
-  );
-  return lines;
+    { term: 'rule', value: `${rule}, ${decision.gate}, round ${decision.round + 1}` },
+    {
+      term: 'asked by',
+      value: `trajectory ${path}${child === undefined ? '' : `, made ${child}`}`,
+      meaning: 'The trajectory that the question was about, and the one that it made.',
+    },
+    ...(seed === undefined
+      ? []
+      : [
+          {
+            term: 'seed',
+            value: String(seed),
+            meaning: 'The run’s: with the step, the task and the trajectory it fixes the draw.',
+          },
+        ]),
+  ];
+}
+
+/** Whether the entropy leaves out a tail: `upstream` looks at the largest log-probabilities only, and nobody logs the rest. */
+const entropyOver = (isPaper: boolean): Line =>
+  isPaper
+    ? { term: 'over', value: 'whole vocabulary', meaning: 'No tail is left out: its mass is 0.' }
+    : {
+        term: 'over',
+        value: `top ${TOP_LOG_PROBS}, tail not logged`,
+        meaning: 'The released code sums over the largest log-probabilities; the mass of the rest is not logged.',
+      };
+
+function gateLines(decision: Decision): Line[] {
+  const { draw, threshold } = decision;
+  return [
+    ...(draw === undefined
+      ? []
+      : [
+          {
+            term: 'draw',
+            value: plain(draw),
+            meaning: `Uniform draw: a branch is made where it is ${isTurned(decision) ? 'at least 1 − P' : 'at most P'}.`,
+          },
+        ]),
+    ...(threshold === undefined
+      ? []
+      : [
+          {
+            term: 'τ',
+            value: plain(threshold),
+            meaning: 'Threshold: a branch is made where P is above it.',
+          },
+        ]),
+  ];
 }
 
 function penaltyLines({ penalty }: Decision): Line[] {

@@ -7,13 +7,15 @@ export interface Grown {
   columns: TokenColumns;
 }
 
-/** Segments of a path from the prompt to its leaf. */
-export function segmentsOf(tree: Tree, path: number): number[] {
+/** Segments from the prompt to this one, which is the last. */
+export function lineage(tree: Tree, segment: number): number[] {
   const walked: number[] = [];
-  for (let segment = pathAt(tree, path).leaf; segment >= 0; segment = segmentAt(tree, segment).parent)
-    walked.push(segment);
+  for (let at = segment; at >= 0; at = segmentAt(tree, at).parent) walked.push(at);
   return walked.reverse();
 }
+
+/** Segments of a path from the prompt to its leaf. */
+export const segmentsOf = (tree: Tree, path: number): number[] => lineage(tree, pathAt(tree, path).leaf);
 
 /** [segment] paths through the segment, ascending. */
 export function pathsThrough(tree: Tree): number[][] {

@@ -1,6 +1,7 @@
 /** How the charts are looked at: what the x axis counts, how much is smoothed, and the way back from a zoom. */
 import { MARKS } from '../charts/look.ts';
 import type { MarkKind } from '../charts/plot.ts';
+import { choice } from '../shared/choice.ts';
 import { element } from '../shared/element.ts';
 import { themeColour } from '../shared/theme.ts';
 import { SCALES, type Scale } from './axis.ts';
@@ -19,9 +20,8 @@ export interface Asks {
 }
 
 export function controls(asks: Asks): Controls {
-  const names = Object.keys(SCALES) as Scale[];
-  const radios = names.map(name =>
-    element('input', { type: 'radio', name: 'scale', value: name, onchange: () => asks.scale(name) }),
+  const scales = choice<Scale>({ name: 'scale', title: 'What the x axis counts', options: SCALES }, scale =>
+    asks.scale(scale),
   );
   const slider = element('input', {
     type: 'range',
@@ -42,14 +42,7 @@ export function controls(asks: Asks): Controls {
   const root = element(
     'div',
     { class: 'controls' },
-    element(
-      'fieldset',
-      { class: 'segments' },
-      element('legend', { class: 'visually-hidden' }, 'What the x axis counts'),
-      ...names.map((name, i) =>
-        element('label', { title: SCALES[name].meaning }, radios[i], element('span', {}, SCALES[name].label)),
-      ),
-    ),
+    scales.root,
     element('label', { class: 'smoothing' }, 'Smoothing ', slider, weight),
     reset,
     legend,
@@ -63,7 +56,7 @@ export function controls(asks: Asks): Controls {
     root,
     hint,
     update({ scale, smoothing, isZoomed, marks }) {
-      radios.forEach((radio, i) => (radio.checked = names[i] === scale));
+      scales.set(scale);
       slider.value = String(smoothing);
       weight.textContent = smoothing.toFixed(2);
       reset.hidden = !isZoomed;

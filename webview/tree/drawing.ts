@@ -1,289 +1,195 @@
-/** Draws a laid-out rollout tree as SVG with the roles and keys of a tree. Knows nothing of where the tree comes from. */
-import { verdict } from '../../src/core/explain.ts';
-import { depthFirst } from '../../src/core/tree.ts';
-import type { Decision, Segment, Tree } from '../../src/core/types.ts';
-import { element, svg } from '../shared/element.ts';
-import { number, shorten, signed } from '../shared/format.ts';
-import { advantageOf, segmentName } from './explain.ts';
-import { fitScale, layOut, type Box, type Layout } from './layout.ts';
-
-/** A segment, or a question asked after it. */
-export interface Selection {
-  segment: number;
-  decision?: number;
-}
+/**
+ * The picture of a rollout tree, scrolled, zoomed and walked by keys, with a selection that stays. Knows nothing of where the
+ * tree comes from, of shapes or of what a card says.
+ */
+import { listen, type ZoomBy } from './acts.ts';
+import { makeFrame, type Frame, type Spot } from './frame.ts';
+import { layOut, type Layout, type Wish } from './layout.ts';
+import { brushOf, MARGIN, middleOf, sizeOf, type Brush, type Scene } from './paint.ts';
+import { sheetOf, type Sheet } from './sheet.ts';
+import { keyOf, type Selection } from './walk.ts';
 
 export interface Drawing {
   root: HTMLElement;
-  draw(tree: Tree, credit: 'soft' | 'hard', selection: Selection | undefined): void;
+  /** Draws a tree, or the same with other facts or tints; what is chosen and what is in sight stay where they can. */
+  draw(scene: Scene, selection: Selection): void;
   select(selection: Selection): void;
+  /** Marks what Space pinned. */
+  pin(selection: Selection | undefined): void;
+  look(mode: Wish['mode']): void;
+  /** `fit` shows all of the tree, as far as it can be made out. */
+  zoom(by: ZoomBy | 'fit'): void;
+  focus(): void;
 }
 
-const LANE = 46;
-const BAR = 22;
-const MARGIN = 14;
-/** Room at the end of a lane for its reward and advantage. */
-const END_WIDTH = 150;
-const CHARACTER = 6.3;
-
-export function drawing(on: {
+export interface Acts {
   select(selection: Selection): void;
   open(path: number, segment: number): void;
-}): Drawing {
-  const root = element('div', { class: 'picture' });
-  let shown: { tree: Tree; layout: Layout; items: Map<string, SVGGElement> } | undefined;
+  /** A key that does not move the selection. True where it meant something. */
+  key(event: KeyboardEvent): boolean;
+  /** The tree is shown in another way, perhaps because it has grown. */
+  laidOut(mode: Layout['mode']): void;
+}
 
-  const select = (selection: Selection, focus = false): void => {
-    if (!shown) return;
-    for (const [key, item] of shown.items) {
-      const isChosen = key === keyOf(selection);
-      item.setAttribute('aria-selected', String(isChosen));
-      item.setAttribute('tabindex', isChosen ? '0' : '-1');
-      if (isChosen && focus) item.focus();
-    }
+const ZOOM = { least: 0.12, most: 3 };
+/** Below it words cannot be read. */
+const WORDS_FROM = 0.65;
+/** A selection is scrolled to with so much room around it. */
+const AROUND = 60;
+/** Room that the ends of the lanes are given beside the trajectories, at least. */
+const ENDS = 150;
+
+interface Kept {
+  frame: Frame;
+  sheet: Sheet;
+  acts: Acts;
+  wish: { mode: Wish['mode']; opened: Set<number> };
+  scene?: Scene;
+  layout?: Layout;
+  brush?: Brush;
+  chosen: Selection;
+  pinned?: Selection | undefined;
+  zoom: number;
+}
+
+export function drawing(acts: Acts): Drawing {
+  const frame = makeFrame();
+  const kept: Kept = {
+    frame,
+    sheet: sheetOf(frame, () => {
+      const { layout, brush, chosen, pinned, zoom } = kept;
+      return layout && brush && { layout, brush, chosen, pinned, zoom };
+    }),
+    acts,
+    wish: { mode: 'auto', opened: new Set() },
+    chosen: { segment: 0 },
+    zoom: 1,
   };
-  const choose = (selection: Selection): void => {
-    on.select(selection);
-    select(selection, true);
-  };
-  root.addEventListener('keydown', event => {
-    if (!shown) return;
-    const current = (event.target as Element).closest('[data-key]')?.getAttribute('data-key');
-    if (!current) return;
-    const next = walk(shown.tree, shown.layout, current, event.key);
-    if (event.key === 'Enter') {
-      const box = shown.layout.boxes[selectionOf(current).segment];
-      if (box && shown.tree.credit) on.open(box.paths[0]!, box.segment);
-    } else if (next) choose(next);
-    else return;
-    event.preventDefault();
+  listen(frame.root, {
+    place: () =>
+      kept.scene && kept.layout && { tree: kept.scene.tree, layout: kept.layout, chosen: kept.chosen },
+    choose(selection) {
+      select(kept, selection, true);
+      acts.select(selection);
+    },
+    unfold: segment => unfold(kept, segment),
+    zoom: by => zoomBy(kept, by),
+    open: (path, segment) => acts.open(path, segment),
+    key: event => acts.key(event),
   });
+  frame.onSight(() => kept.sheet.paint());
+  frame.onResize(() => layAgain(kept));
   return {
-    root,
-    select: selection => select(selection),
-    draw(tree, credit, selection) {
-      const hadFocus = root.contains(document.activeElement);
-      const layout = layOut(tree, fitScale(tree, (root.clientWidth || 900) - END_WIDTH - 2 * MARGIN));
-      const items = new Map<string, SVGGElement>();
-      root.replaceChildren(picture(tree, layout, { credit, items, choose, open: on.open }));
-      shown = { tree, layout, items };
-      select(selection ?? { segment: 0 }, hadFocus);
+    root: frame.root,
+    draw: (scene, selection) => draw(kept, scene, selection),
+    select: selection => select(kept, selection),
+    pin(selection) {
+      kept.pinned = selection;
+      kept.sheet.paint();
     },
+    look(mode) {
+      kept.wish.mode = mode;
+      kept.wish.opened.clear();
+      layAgain(kept);
+      reveal(kept);
+    },
+    zoom: by => zoomBy(kept, by),
+    focus: () => kept.sheet.focus(keyOf(kept.chosen)),
   };
 }
 
-interface Pen {
-  credit: 'soft' | 'hard';
-  items: Map<string, SVGGElement>;
-  choose(selection: Selection): void;
-  open(path: number, segment: number): void;
-}
-
-const keyOf = ({ segment, decision }: Selection): string =>
-  decision === undefined ? `s${segment}` : `s${segment}d${decision}`;
-
-function selectionOf(key: string): Selection {
-  const [, segment, decision] = /^s(\d+)(?:d(\d+))?$/.exec(key)!;
-  return decision === undefined
-    ? { segment: Number(segment) }
-    : { segment: Number(segment), decision: Number(decision) };
-}
-
-const middle = (lane: number): number => MARGIN + lane * LANE + LANE / 2;
-
-function picture(tree: Tree, layout: Layout, pen: Pen): SVGSVGElement {
-  const width = layout.width + END_WIDTH + 2 * MARGIN;
-  const height = layout.lanes.length * LANE + 2 * MARGIN;
-  const most = Math.max(0.3, ...tree.segments.map(segment => segment.entropy ?? 0));
-  const boxes = layout.boxes.filter(box => box !== undefined);
-  const picture = svg(
-    'svg',
-    {
-      width,
-      height,
-      viewBox: `0 0 ${width} ${height}`,
-      role: 'tree',
-      'aria-label': `Rollout tree of ${tree.task.question}`,
-    },
-    hatching(),
-    ...boxes.flatMap(box => edge(tree, layout, box)),
-    ...depthFirst(tree)
-      .flatMap(segment => layout.boxes[segment] ?? [])
-      .flatMap(box => [
-        bar(tree, box, most, pen),
-        ...box.questions.map(({ decision, index }) => question(box, decision, index, pen)),
-      ]),
-    ...layout.lanes.map((path, lane) => laneEnd(tree, layout, path, lane, pen)),
-  );
-  return picture;
-}
-
-function hatching(): SVGElement {
-  const pattern = svg(
-    'pattern',
-    { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
-    svg('line', { class: 'hatch', x1: 0, y1: 0, x2: 0, y2: 6 }),
-  );
-  return svg('defs', {}, pattern);
-}
-
-/** The line from the end of the parent to the segment; a branch leaves at the question that made it. */
-function edge(tree: Tree, layout: Layout, box: Box): SVGElement[] {
-  const parent = layout.boxes[tree.segments[box.segment]!.parent];
-  if (!parent) return [];
-  const [fromX, fromY, toX, toY] = [
-    parent.x + parent.width + MARGIN,
-    middle(parent.lane),
-    box.x + MARGIN,
-    middle(box.lane),
-  ];
-  const bend = (fromX + toX) / 2;
-  const d =
-    fromY === toY
-      ? `M${fromX} ${fromY}H${toX}`
-      : `M${fromX} ${fromY}C${bend} ${fromY} ${bend} ${toY} ${toX} ${toY}`;
-  return [svg('path', { class: 'edge', d })];
-}
-
-function bar(tree: Tree, box: Box, most: number, pen: Pen): SVGGElement {
-  const segment = tree.segments[box.segment]!;
-  const [x, y] = [box.x + MARGIN, middle(box.lane) - BAR / 2];
-  const heat =
-    segment.kind === 'model' && segment.entropy !== undefined
-      ? ` e${Math.min(8, Math.round((segment.entropy / most) * 8))}`
-      : '';
-  const words = wordsOn(tree, segment);
-  const room = Math.floor((box.width - 8) / CHARACTER);
-  const badge = advantageOf(tree, box.segment, box.paths, pen.credit);
-  const label = [
-    segmentName(segment),
-    `${segment.count} tokens`,
-    segment.entropy === undefined ? '' : `entropy ${number(segment.entropy)}`,
-    badge ? `advantage ${badge}` : '',
-    segment.call ? segment.call.outcome : '',
-    shorten(segment.text, 80),
-  ];
-  const group = item(pen, { segment: box.segment }, label.filter(Boolean).join(', '), [
-    svg('rect', { class: `bar ${segment.kind}${heat}`, x, y, width: box.width, height: BAR, rx: 3 }),
-    svg(
-      'text',
-      { class: `words ${segment.kind}`, x: x + 5, y: y + BAR / 2 + 4 },
-      room >= 3 ? shorten(words, room) : '',
-    ),
-    ...(badge
-      ? [
-          svg(
-            'text',
-            { class: badge.startsWith('\u2212') ? 'badge minus' : 'badge plus', x: x + 2, y: y - 4 },
-            badge,
-          ),
-        ]
-      : []),
-  ]);
-  return group;
-}
-
-/** What stands on a bar, without the tags that every turn has: there is room for a few letters. */
-function wordsOn(tree: Tree, { kind, call, text }: Segment): string {
-  if (kind === 'prompt') return shorten(tree.task.question, 200);
-  if (kind === 'tool') return call?.tool ?? 'tool';
-  return shorten(text.replace(/<[^<>]*>/g, ' ').replace(/\\boxed\{([^{}]*)\}/g, '$1'), 200);
-}
-
-function question(box: Box, decision: Decision, index: number, pen: Pen): SVGGElement {
-  const place = box.questions.findIndex(one => one.index === index);
-  const x = box.x + box.width + MARGIN + 11 + place * 20;
-  const y = middle(box.lane);
-  const mark = decision.outcome === 'branch' ? 'M-6 0L0 -6L6 0L0 6Z' : 'M-5 -5L5 5M-5 5L5 -5';
-  const word = {
-    branch: 'Branch made',
-    refuse: 'Branch refused',
-    budget: 'No budget for a branch',
-    length: 'No tokens for a branch',
-  }[decision.outcome];
-  return item(pen, { segment: box.segment, decision: index }, `${word}: ${verdict(decision)}`, [
-    svg('circle', { class: `question ${decision.outcome}`, cx: x, cy: y, r: 8 }),
-    svg('path', { class: `mark ${decision.outcome}`, d: mark, transform: `translate(${x} ${y}) scale(.62)` }),
-    ...(decision.outcome === 'refuse' ? [svg('path', { class: 'ghost-stub', d: `M${x} ${y + 8}v7h9` })] : []),
-  ]);
-}
-
-function item(pen: Pen, selection: Selection, label: string, children: SVGElement[]): SVGGElement {
-  const key = keyOf(selection);
-  const group = svg(
-    'g',
-    {
-      role: 'treeitem',
-      'aria-label': label,
-      'aria-selected': 'false',
-      tabindex: -1,
-      'data-key': key,
-      onclick: () => pen.choose(selection),
-    },
-    svg('title', {}, label),
-    ...children,
-  );
-  pen.items.set(key, group);
-  return group;
-}
-
-function laneEnd(tree: Tree, layout: Layout, path: number, lane: number, pen: Pen): SVGElement {
-  const { leaf, reward, stop, origin } = tree.paths[path]!;
-  const box = layout.boxes[leaf]!;
-  const x = box.x + box.width + MARGIN + 8 + 20 * box.questions.length;
-  const y = middle(lane) + 4;
-  if (!reward) return svg('text', { class: 'end quiet-text', x, y }, stop === 'answer' ? 'done' : '…');
-  const sign = reward.correct ? '✓' : reward.total < 0 ? '!' : '✗';
-  const soft = tree.credit?.soft[path];
-  const text = `${sign} ${number(reward.total)}${soft === undefined ? '' : `  A ${signed(soft)}`}${origin === 'fill' ? '  fill' : ''}`;
-  return svg(
-    'text',
-    {
-      class: `end ${reward.correct ? 'right' : 'wrong'}`,
-      x,
-      y,
-      'data-path': path,
-      onclick: () => pen.open(path, leaf),
-    },
-    svg('title', {}, `Trajectory ${path}: ${reward.reason} Open it as text.`),
-    text,
-  );
-}
-
-/** The next selection for an arrow key; undefined for other keys and at the edges. */
-function walk(tree: Tree, layout: Layout, key: string, arrow: string): Selection | undefined {
-  const at = selectionOf(key);
-  const box = layout.boxes[at.segment];
-  if (!box) return undefined;
-  const place =
-    at.decision === undefined ? -1 : box.questions.findIndex(({ index }) => index === at.decision);
-  const boxes = layout.boxes.filter(one => one !== undefined);
-  switch (arrow) {
-    case 'ArrowRight': {
-      const question = box.questions[place + 1];
-      if (question) return { segment: at.segment, decision: question.index };
-      const child = boxes.find(one => tree.segments[one.segment]!.parent === at.segment);
-      return child && { segment: child.segment };
-    }
-    case 'ArrowLeft': {
-      if (place > 0) return { segment: at.segment, decision: box.questions[place - 1]!.index };
-      if (place === 0) return { segment: at.segment };
-      const parent = tree.segments[at.segment]!.parent;
-      return parent < 0 ? undefined : { segment: parent };
-    }
-    case 'ArrowDown':
-    case 'ArrowUp': {
-      const step = arrow === 'ArrowDown' ? 1 : -1;
-      const near = boxes
-        .filter(one => Math.sign(one.lane - box.lane) === step)
-        .sort(
-          (a, b) =>
-            Math.abs(a.lane - box.lane) - Math.abs(b.lane - box.lane) ||
-            Math.abs(a.x - box.x) - Math.abs(b.x - box.x),
-        );
-      return near[0] && { segment: near[0].segment };
-    }
-    default:
-      return undefined;
+function draw(kept: Kept, scene: Scene, selection: Selection): void {
+  const before = kept.scene;
+  const spot = kept.layout && spotOf(kept.layout, kept.chosen);
+  const isOther = before?.tree.id !== scene.tree.id;
+  if (isOther) kept.wish.opened.clear();
+  kept.chosen = selection;
+  kept.scene = scene;
+  if (before?.tree === scene.tree && kept.layout) kept.brush = brush(kept, kept.layout);
+  else {
+    lay(kept);
+    const after = kept.layout && spotOf(kept.layout, selection);
+    if (isOther) reveal(kept);
+    else if (spot && after) kept.frame.follow(spot, after, kept.zoom);
   }
+  kept.sheet.paint(true);
+}
+
+function lay(kept: Kept): void {
+  const { scene, frame, wish, chosen } = kept;
+  if (!scene) return;
+  const width = Math.max(200, frame.size().width - 2 * MARGIN - ENDS);
+  let layout = layOut(scene.tree, { ...wish, width });
+  const box = layout.boxOf[chosen.segment];
+  // What is chosen is never hidden in a folded run.
+  if (box && box.segments.indexOf(chosen.segment) > 0) {
+    wish.opened.add(box.segments[0]!);
+    layout = layOut(scene.tree, { ...wish, width });
+  }
+  if (layout.mode !== kept.layout?.mode) kept.acts.laidOut(layout.mode);
+  kept.layout = layout;
+  kept.brush = brush(kept, layout);
+  frame.resize(sizeOf(layout), kept.zoom);
+}
+
+const brush = ({ scene, zoom }: Kept, layout: Layout): Brush => brushOf(scene!, layout, zoom >= WORDS_FROM);
+
+function layAgain(kept: Kept): void {
+  lay(kept);
+  kept.sheet.paint(true);
+}
+
+function select(kept: Kept, selection: Selection, hasFocus = false): void {
+  kept.chosen = selection;
+  const box = kept.layout?.boxOf[selection.segment];
+  if (box && box.segments.indexOf(selection.segment) > 0) layAgain(kept);
+  reveal(kept);
+  kept.sheet.paint();
+  if (hasFocus) kept.sheet.focus(keyOf(selection));
+}
+
+/** Opens a folded run; false where the segment begins none. */
+function unfold(kept: Kept, segment: number): boolean {
+  const box = kept.layout?.boxOf[segment];
+  if (!box || box.segments.length < 2) return false;
+  kept.wish.opened.add(segment);
+  layAgain(kept);
+  kept.sheet.focus(keyOf({ segment }));
+  return true;
+}
+
+function zoomBy(kept: Kept, by: ZoomBy | 'fit'): void {
+  const { layout, frame, zoom } = kept;
+  if (!layout) return;
+  const size = sizeOf(layout);
+  const room = frame.size();
+  const wanted =
+    by === 'fit'
+      ? Math.min(1, room.width / size.width, room.height / size.height)
+      : by === 'reset'
+        ? 1
+        : zoom * by.factor;
+  const next = Math.min(ZOOM.most, Math.max(ZOOM.least, wanted));
+  if (next === zoom) return;
+  frame.scale(size, { from: zoom, to: next }, typeof by === 'string' ? undefined : by.at);
+  kept.zoom = next;
+  const hasWords = next >= WORDS_FROM;
+  const isOtherDetail = hasWords !== zoom >= WORDS_FROM;
+  if (isOtherDetail) kept.brush = brush(kept, layout);
+  kept.sheet.paint(true);
+}
+
+function reveal({ layout, chosen, frame, zoom }: Kept): void {
+  const spot = layout && spotOf(layout, chosen);
+  if (spot) frame.reveal(spot, zoom, AROUND);
+}
+
+/** Where a segment, or a question, lies in the drawing; undefined where it is not drawn. */
+function spotOf(layout: Layout, { segment, decision }: Selection): Spot | undefined {
+  const box = layout.boxOf[segment];
+  if (!box) return undefined;
+  const place = box.questions.findIndex(({ index }) => index === decision);
+  const right = box.x + box.width + MARGIN;
+  const x = place < 0 ? box.x + MARGIN + Math.min(box.width, 100) / 2 : right + layout.metrics.question * (place + 0.5);
+  return { x, y: middleOf(layout, box.lane) };
 }

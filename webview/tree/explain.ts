@@ -1,6 +1,8 @@
 /** What a segment is, in words and numbers. Knows nothing of the page. */
 import { plain, type Line } from '../../src/core/explain.ts';
-import type { Segment, Tree } from '../../src/core/types.ts';
+import { branchValue, rewardsThrough } from '../../src/core/branchValue.ts';
+import { prefixWeights, segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
+import type { Decision, Segment, Tree } from '../../src/core/types.ts';
 import { number, signed } from '../shared/format.ts';
 
 export const segmentName = (segment: Segment): string =>
@@ -14,73 +16,96 @@ export const segmentName = (segment: Segment): string =>
 
 export function segmentLines(tree: Tree, index: number, paths: readonly number[]): Line[] {
   const segment = tree.segments[index]!;
-  const lines: Line[] = [
-    {
-      term: 'tokens',
-      value: segment.kind === 'model' ? `${segment.count}, trained` : `${segment.count}, not trained`,
-    },
+  const { count, entropy, stop, call } = segment;
+  return [
+    { term: 'tokens', value: `${count}, ${segment.kind === 'model' ? 'trained' : 'not trained'}` },
     {
       term: 'on',
       value: paths.length === 1 ? '1 trajectory' : `${paths.length} trajectories`,
       meaning: 'How many trajectories share it: it is stored and computed once.',
     },
+    ...(entropy === undefined
+      ? []
+      : [{ term: 'entropy', value: plain(entropy), meaning: 'Score of its first tokens, in nats.' }]),
+    ...(stop === undefined ? [] : [{ term: 'ended by', value: stop }]),
+    ...(call === undefined
+      ? []
+      : [
+          { term: 'call', value: `${call.tool}: ${call.outcome}${call.shared ? ', shared' : ''}` },
+          { term: 'latency', value: `${number(call.latencyMs)} ms` },
+        ]),
+    ...creditLines(tree, index, paths),
   ];
-  if (segment.entropy !== undefined)
-    lines.push({
-      term: 'entropy',
-      value: plain(segment.entropy),
-      meaning: 'Score of its first tokens, in nats.',
-    });
-  if (segment.stop) lines.push({ term: 'ended by', value: segment.stop });
-  if (segment.call) {
-    lines.push({
-      term: 'call',
-      value: `${segment.call.tool}: ${segment.call.outcome}${segment.call.shared ? ', shared' : ''}`,
-    });
-    lines.push({ term: 'latency', value: `${number(segment.call.latencyMs)} ms` });
-  }
-  const hard = tree.credit?.hard[index];
-  if (hard !== undefined && hard !== null)
-    lines.push({
-      term: 'A hard',
-      value: signed(hard),
-      meaning: 'Mean advantage of the trajectories through this segment.',
-    });
-  const added = tree.credit?.steps?.[index] ?? [];
-  if (added.length > 0)
-    lines.push({
-      term: 'A step',
-      value: added.map(signed).join(', '),
-      meaning: 'What the comparison with turns that began in the same state adds, for each trajectory.',
-    });
-  const soft = paths.flatMap(path => tree.credit?.soft[path] ?? []);
-  if (soft.length > 0)
-    lines.push({
-      term: 'A soft',
-      value: soft.map(signed).join(', '),
-      meaning: 'Advantage of each trajectory through this segment.',
-    });
-  return lines;
 }
 
-/** What the badge of a segment says: the advantage that the chosen credit gives it; absent where it has none. */
-export function advantageOf(
-  tree: Tree,
-  index: number,
-  paths: readonly number[],
-  credit: 'soft' | 'hard',
-): string | undefined {
-  if (tree.segments[index]!.kind !== 'model' || !tree.credit) return undefined;
-  if (credit === 'hard') {
-    const hard = tree.credit.hard[index];
-    return hard === undefined || hard === null ? undefined : signed(hard);
-  }
-  const steps = tree.credit.steps?.[index];
-  const values = paths.map((path, i) => tree.credit!.soft[path]! + (steps?.[i] ?? 0));
+/** The views of a segment's credit, each where it has one. */
+function creditLines(tree: Tree, index: number, paths: readonly number[]): Line[] {
+  const reward = rewardsThrough(tree)[index];
+  const weight = prefixWeights(tree)[index];
+  const list = (term: string, values: readonly number[], meaning: string): Line[] =>
+    values.length === 0 ? [] : [{ term, value: listed(values), meaning }];
+  const of = (view: CreditView): readonly number[] => segmentCredit(tree, view)[index] ?? [];
+  return [
+    ...(reward === undefined
+      ? []
+      : [{ term: 'R', value: number(reward), meaning: 'Mean reward of the trajectories through it.' }]),
+    ...list('A trained', of('trained'), `What the update used: ${tree.credit?.used ?? ''} credit.`),
+    ...list('A hard', of('hard'), 'Mean advantage of the trajectories through this segment.'),
+    ...list(
+      'A step',
+      tree.credit?.steps?.[index] ?? [],
+      'What the comparison with turns that began in the same state adds, for each trajectory.',
+    ),
+    ...list(
+      'A soft',
+      paths.flatMap(path => tree.credit?.soft[path] ?? []),
+      'Advantage of each trajectory through this segment.',
+    ),
+    ...list(
+      'A sibling',
+      of('sibling'),
+      'Mean reward on this side of the last fork, less that on the other sides.',
+    ),
+    ...(weight === undefined
+      ? []
+      : [
+          {
+            term: 'prefix weight',
+            value: `${signed(weight.sum)}, ${weight.times}×`,
+            meaning:
+              'Σ over the trajectories below of the credit that the update used, and how many bring a term: how hard its tokens are pushed.',
+          },
+        ]),
+  ];
+}
+
+/** So many numbers are told one by one. */
+const LISTED = 8;
+
+const listed = (values: readonly number[]): string =>
+  values.length <= LISTED
+    ? values.map(signed).join(', ')
+    : `${signed(Math.min(...values))} … ${signed(Math.max(...values))}, ø ${signed(values.reduce((a, b) => a + b, 0) / values.length)}`;
+
+/** What branching at a decision's place was worth, in a sentence; undefined where nothing left there or rewards are missing. */
+export function valueSentence(tree: Tree, { path, segment }: Decision): string | undefined {
+  const found = branchValue(tree, { path, segment });
+  if (!found) return undefined;
+  const { branches, mean, left, value, extraCalls, sharedCalls, sharedTokens } = found;
+  const earned = branches.length === 1 ? 'The branch earned' : `The ${branches.length} branches earned on average`;
+  return `${earned} ${number(mean)}, the trajectory that ${branches.length === 1 ? 'it' : 'they'} left ${number(left)}: value ${signed(value)}. ${counted(extraCalls, 'extra call')}; shared: ${counted(sharedCalls, 'call')}, ${counted(sharedTokens, 'token')}.`;
+}
+
+const counted = (count: number, what: string): string => `${number(count)} ${what}${count === 1 ? '' : 's'}`;
+
+/**
+ * Credit of a segment in so many letters: one number, or the range of what its trajectories have, or their mean where there is
+ * no room for that; undefined where it has none.
+ */
+export function creditText(values: readonly number[], letters: number): string | undefined {
+  if (values.length === 0) return undefined;
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  return values.length === 0
-    ? undefined
-    : least === most
-      ? signed(most)
-      : `${signed(least)} … ${signed(most)}`;
+  if (least === most) return signed(most);
+  const range = `${signed(least)} … ${signed(most)}`;
+  return range.length <= letters ? range : `ø ${signed(values.reduce((a, b) => a + b, 0) / values.length)}`;
 }

@@ -1,0 +1,286 @@
+/** Shapes of a laid-out rollout tree as SVG. Knows nothing of scrolling, keys or where the tree comes from. */
+import { OUTCOMES, verdict } from '../../src/core/explain.ts';
+import { segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
+import type { Decision, Path, Segment, Tree } from '../../src/core/types.ts';
+import { svg } from '../shared/element.ts';
+import { number, shorten, signed } from '../shared/format.ts';
+import { creditText, segmentName } from './explain.ts';
+import type { Box, Layout } from './layout.ts';
+import type { Shading } from './shades.ts';
+import { keyOf, type Selection } from './walk.ts';
+
+/** What is to be seen. */
+export interface Scene {
+  /**
+   * All that is drawn. Segments and paths from the numbers in `untrained` on were grown off the training path: they stand in
+   * the tree like the others, after them, and are drawn as ghosts without credit.
+   */
+  tree: Tree;
+  untrained?: { segment: number; path: number };
+  /** Of the trained part. */
+  shading: Shading;
+  credit: CreditView;
+}
+
+export const MARGIN = 14;
+/** Width of a letter on a bar, and of one of a badge. */
+const LETTER = 6.3;
+const BADGE_LETTER = 5.8;
+
+/** Draws shapes of one layout. `hasWords`: whether words can be read at the zoom. */
+export interface Brush {
+  scene: Scene;
+  layout: Layout;
+  hasWords: boolean;
+  /** [segment] of the trained part. */
+  credits: number[][];
+}
+
+export const brushOf = (scene: Scene, layout: Layout, hasWords: boolean): Brush => ({
+  scene,
+  layout,
+  hasWords: hasWords && layout.metrics.hasWords,
+  credits: segmentCredit(trainedPart(scene), scene.credit),
+});
+
+/** The tree without what was grown off the training path. */
+export const trainedPart = ({ tree, untrained }: Scene): Tree =>
+  untrained
+    ? {
+        ...tree,
+        segments: tree.segments.slice(0, untrained.segment),
+        paths: tree.paths.slice(0, untrained.path),
+      }
+    : tree;
+
+export const middleOf = (layout: Layout, lane: number): number =>
+  MARGIN + lane * layout.metrics.lane + layout.metrics.lane / 2;
+
+/** Height and width of all. */
+export const sizeOf = ({ width, lanes, metrics }: Layout): { width: number; height: number } => ({
+  width: width + metrics.end + 2 * MARGIN,
+  height: lanes.length * metrics.lane + 2 * MARGIN,
+});
+
+export function hatching(): SVGElement {
+  const pattern = svg(
+    'pattern',
+    { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
+    svg('line', { class: 'hatch', x1: 0, y1: 0, x2: 0, y2: 6 }),
+  );
+  return svg('defs', {}, pattern);
+}
+
+/** The line from the end of the box above to this one, as a path's commands; a branch leaves where its question stands. */
+export function edge({ scene, layout }: Brush, box: Box): string {
+  const above = layout.boxOf[scene.tree.segments[box.segments[0]!]!.parent];
+  if (!above) return '';
+  const [fromX, fromY] = [above.x + above.width + MARGIN, middleOf(layout, above.lane)];
+  const [toX, toY] = [box.x + MARGIN, middleOf(layout, box.lane)];
+  if (fromY === toY) return `M${fromX} ${fromY}H${toX}`;
+  const bend = (fromX + toX) / 2;
+  return `M${fromX} ${fromY}C${bend} ${fromY} ${bend} ${toY} ${toX} ${toY}`;
+}
+
+export function bar(brush: Brush, box: Box): SVGGElement {
+  const { scene, layout } = brush;
+  const { metrics } = layout;
+  const first = box.segments[0]!;
+  const segment = scene.tree.segments[first]!;
+  const [x, y] = [box.x + MARGIN, middleOf(layout, box.lane) - metrics.bar / 2];
+  const isRun = box.segments.length > 1;
+  const shade = isRun ? undefined : scene.shading.shades[first];
+  const kind = isRun ? 'run' : segment.kind;
+  const tint = shade ? ` h${shade.level}${shade.sign === -1 ? ' minus' : ''}` : '';
+  const place = { x, y, width: box.width, height: metrics.bar, rx: metrics.hasWords ? 3 : 2 };
+  const group = item(brush, { segment: first }, { ...box, label: labelOf(brush, box), level: box.depth + 1 }, [
+    svg('rect', { class: `bar ${kind}${tint}`, ...place }),
+    ...(isRun ? [svg('path', { class: 'stack', d: `M${x + 3} ${y + metrics.bar + 3}h${box.width - 6}` })] : []),
+    ...(shade && kind === 'tool' ? [svg('rect', { class: 'hatched', ...place })] : []),
+    ...(shade?.sign === undefined ? [] : [stripe(place, shade.sign)]),
+    ...(brush.hasWords ? wordsAndBadge(brush, box, kind) : []),
+  ]);
+  if (isRun) group.setAttribute('aria-expanded', 'false');
+  if (isUntrained(scene, first)) group.classList.add('untrained');
+  return group;
+}
+
+export const isUntrained = ({ untrained }: Scene, segment: number): boolean =>
+  untrained !== undefined && segment >= untrained.segment;
+
+/** A plus is a stripe along the top of a bar, a minus one along its foot. */
+function stripe(
+  { x, y, width, height }: { x: number; y: number; width: number; height: number },
+  sign: 1 | -1,
+): SVGElement {
+  const thick = Math.max(2, height / 6);
+  return svg('rect', {
+    class: sign > 0 ? 'stripe plus' : 'stripe minus',
+    x,
+    y: sign > 0 ? y : y + height - thick,
+    width,
+    height: thick,
+  });
+}
+
+function wordsAndBadge({ scene, layout, credits }: Brush, box: Box, kind: string): SVGElement[] {
+  const { bar: tall, lane, gap } = layout.metrics;
+  const [x, y] = [box.x + MARGIN, MARGIN + box.lane * lane + lane / 2 - tall / 2];
+  const room = Math.floor((box.width - 8) / LETTER);
+  const words =
+    box.segments.length > 1
+      ? `${box.segments.length} steps`
+      : wordsOn(scene.tree, scene.tree.segments[box.segments[0]!]!);
+  const values = box.segments.length > 1 ? [] : (credits[box.segments[0]!] ?? []);
+  const badge = creditText(values, (box.width + gap) / BADGE_LETTER);
+  return [
+    svg(
+      'text',
+      { class: `words ${kind}`, x: x + 5, y: y + tall / 2 + 4 },
+      room >= 3 ? shorten(words, room) : '',
+    ),
+    ...(badge === undefined
+      ? []
+      : [svg('text', { class: `badge ${signOf(values)}`, x: x + 2, y: y - 4 }, badge)]),
+  ];
+}
+
+function signOf(values: readonly number[]): string {
+  const sum = values.reduce((a, b) => a + b, 0);
+  return sum > 0 ? 'plus' : sum < 0 ? 'minus' : '';
+}
+
+/** What stands on a bar, without the tags that every turn has: there is room for a few letters. */
+function wordsOn(tree: Tree, segment: Segment): string {
+  const { kind, call, text } = segment;
+  if (kind === 'prompt') return shorten(tree.task.question, 200);
+  if (kind === 'tool') return call === undefined ? 'tool' : `${call.tool}${call.outcome === 'ok' ? '' : ' !'}`;
+  const words = text.replace(/<[^<>]*>/g, ' ').replace(/\\boxed\{([^{}]*)\}/g, '$1');
+  return shorten(words, 200) || segmentName(segment);
+}
+
+/** What a screen reader is told of a box: all that is to be seen. */
+function labelOf({ scene, layout, credits }: Brush, box: Box): string {
+  const { tree } = scene;
+  const first = box.segments[0]!;
+  const ends = box.paths.filter(path => box.segments.includes(tree.paths[path]!.leaf));
+  const tokens = box.segments.reduce((sum, segment) => sum + tree.segments[segment]!.count, 0);
+  const asked = box.questions.length;
+  const segment = tree.segments[first]!;
+  const own =
+    box.segments.length > 1
+      ? [`${box.segments.length} steps, folded`, `${tokens} tokens`]
+      : [
+          segmentName(segment),
+          `${tokens} tokens`,
+          segment.entropy === undefined ? '' : `entropy ${number(segment.entropy)}`,
+          credits[first]?.length ? `advantage ${creditText(credits[first], Infinity)}` : '',
+          segment.call ? `${segment.call.outcome}, ${number(segment.call.latencyMs)} ms` : '',
+        ];
+  return [
+    ...(isUntrained(scene, first) ? ['not trained on'] : []),
+    ...own,
+    asked === 0 ? '' : asked === 1 ? '1 question' : `${asked} questions`,
+    ...(layout.metrics.hasWords && box.segments.length === 1 ? [shorten(segment.text, 80)] : []),
+    ...ends.map(path => `trajectory ${path}: ${endWords(tree, path).join(' ')}`),
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+const MARKS = { branch: 'M-6 0L0 -6L6 0L0 6Z', no: 'M-5 -5L5 5M-5 5L5 -5' };
+
+/** A question after a box: a green diamond where a branch was made, a cross with a stub of the ghost where it was refused. */
+export function question(brush: Brush, box: Box, place: number): SVGGElement {
+  const { metrics } = brush.layout;
+  const { decision, index } = box.questions[place]!;
+  const { outcome } = decision;
+  const radius = metrics.question * 0.4;
+  const x = box.x + box.width + MARGIN + radius + 3 + place * metrics.question;
+  const y = middleOf(brush.layout, box.lane);
+  const about = {
+    label: `${OUTCOMES[outcome].short}: ${verdict(decision)}`,
+    level: box.depth + 2,
+    rank: place + 1,
+    ranks: box.below,
+  };
+  return item(brush, { segment: box.segments[0]!, decision: index }, about, [
+    svg('circle', { class: `question ${outcome}`, cx: x, cy: y, r: radius }),
+    svg('path', {
+      class: `mark ${outcome}`,
+      d: outcome === 'branch' ? MARKS.branch : MARKS.no,
+      transform: `translate(${x} ${y}) scale(${0.62 * (radius / 8)})`,
+    }),
+    ...(isGhost(decision)
+      ? [svg('path', { class: 'ghost-stub', d: `M${x} ${y + radius}v${radius * 0.9}h${radius * 1.1}` })]
+      : []),
+  ]);
+}
+
+const isGhost = ({ outcome }: Decision): boolean => outcome === 'refuse';
+
+function item(
+  { scene }: Brush,
+  selection: Selection,
+  { label, level, rank, ranks }: { label: string; level: number; rank: number; ranks: number },
+  children: SVGElement[],
+): SVGGElement {
+  return svg(
+    'g',
+    {
+      role: 'treeitem',
+      'aria-label': label,
+      'aria-selected': 'false',
+      'aria-level': level,
+      'aria-posinset': rank,
+      'aria-setsize': ranks,
+      tabindex: -1,
+      'data-key': keyOf(selection),
+      ...(isUntrained(scene, selection.segment) && { 'data-untrained': true }),
+    },
+    ...children,
+  );
+}
+
+/** Reward and advantage where a trajectory ends. */
+export function end({ scene, layout }: Brush, lane: number): SVGElement {
+  const { tree } = scene;
+  const path = layout.lanes[lane]!;
+  const found = tree.paths[path]!;
+  const box = layout.boxOf[found.leaf]!;
+  const { question: wide, hasWords } = layout.metrics;
+  const x = box.x + box.width + MARGIN + 8 + wide * box.questions.length;
+  const y = middleOf(layout, lane) + 4;
+  const kind = found.reward === undefined ? 'open' : found.reward.correct ? 'right' : 'wrong';
+  return svg(
+    'text',
+    {
+      class: `end ${kind}${hasWords ? '' : ' small'}`,
+      x,
+      y,
+      'data-path': path,
+      // The leaf's own name says the same.
+      'aria-hidden': true,
+    },
+    endWords(tree, path).join('  '),
+  );
+}
+
+function endWords(tree: Tree, path: number): string[] {
+  const found = tree.paths[path]!;
+  const { reward, origin } = found;
+  if (!reward) return [waitingFor(tree, found)];
+  const soft = tree.credit?.soft[path];
+  return [
+    `${reward.correct ? '✓' : reward.total < 0 ? '!' : '✗'} ${number(reward.total)}`,
+    ...(soft === undefined ? [] : [`A ${signed(soft)}`]),
+    ...(origin === 'fill' ? ['fill'] : []),
+  ];
+}
+
+/** What a trajectory without a reward does. */
+function waitingFor(tree: Tree, { leaf, stop }: Path): string {
+  const { kind } = tree.segments[leaf]!;
+  if (kind !== 'model' && kind !== 'forced') return '… drawing';
+  return stop === 'call' ? '… calling' : 'done';
+}
