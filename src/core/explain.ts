@@ -92,7 +92,11 @@ export function decisionLines(decision: Decision, { seed }: Around = {}): Line[]
       meaning: 'Tokens that Hₜ was computed from, at most the rule’s window.',
     },
     entropyOver(isPaper),
-    { term: 'α', value: plain(decision.branchProbability), meaning: 'Probability of a branch where ΔH is 0.' },
+    {
+      term: 'α',
+      value: plain(decision.branchProbability),
+      meaning: 'Probability of a branch where ΔH is 0.',
+    },
     { term: 'β', value: plain(decision.entropyWeight), meaning: 'Weight of ΔH.' },
     ...penaltyLines(decision),
     { term: 'P', value: plain(decision.probability), meaning: 'Probability of a branch, clamped to 0 … 1.' },
@@ -128,7 +132,8 @@ const entropyOver = (isPaper: boolean): Line =>
     : {
         term: 'over',
         value: `top ${TOP_LOG_PROBS}, tail not logged`,
-        meaning: 'The released code sums over the largest log-probabilities; the mass of the rest is not logged.',
+        meaning:
+          'The released code sums over the largest log-probabilities; the mass of the rest is not logged.',
       };
 
 function gateLines(decision: Decision): Line[] {

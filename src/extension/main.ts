@@ -23,7 +23,7 @@ import { StatusBar } from './statusBar.ts';
 import { Trajectories } from './trajectories.ts';
 import { registerTrajectoryFeatures } from './trajectoryFeatures.ts';
 import type { Program } from './workers.ts';
-import { treeOf, treeSource } from './treeSource.ts';
+import { neighboursOf, treeOf, treeSource } from './treeSource.ts';
 
 /** Workers are found by their run folders and outlive the window: deactivating ends none of them. */
 export function activate(context: vscode.ExtensionContext): App {
@@ -87,7 +87,7 @@ export function activate(context: vscode.ExtensionContext): App {
 function panelSource(runs: Runs): PanelSource {
   return {
     follow: (runFolder, taker) => runs.follow(runFolder, taker),
-    trees: runFolder => openRun(runFolder).trees(),
+    neighbours: (runFolder, id) => neighboursOf(runs, runFolder, id),
     async grown(runFolder, step) {
       const run = openRun(runFolder);
       const entries = (await run.trees()).filter(entry => entry.step === step);

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Event } from '../core/events.ts';
 import { extremes } from '../core/extremes.ts';
+import type { Neighbours } from '../core/neighbours.ts';
 import type { Grown } from '../core/tree.ts';
 import type { Tree } from '../core/types.ts';
 import type { Port, Remote } from '../protocol/channel.ts';
@@ -25,7 +26,8 @@ export interface PanelSource {
   ): vscode.Disposable;
   /** Also trees that still grow. */
   tree(runFolder: string, id: string): Promise<Tree>;
-  trees(runFolder: string): Promise<ReturnType<HostVerbs['trees']>>;
+  /** The trees around one; also those that still grow. */
+  neighbours(runFolder: string, id: string): Promise<Neighbours>;
   /** The trees of a step with their tokens' numbers. */
   grown(runFolder: string, step: number): Promise<Grown[]>;
   /** Throws a FailureError, which the view then shows, where the folder is no run that can be read. */
@@ -154,14 +156,17 @@ export class Panels implements vscode.Disposable {
           name: basename(subject.runFolder),
         };
       },
-      trees: () => this.#source.trees(opened.subject.runFolder),
+      neighbours: id => this.#source.neighbours(opened.subject.runFolder, id),
       tree: id => this.#source.tree(opened.subject.runFolder, id),
       extremes: async step => extremes(await this.#source.grown(opened.subject.runFolder, step)),
       openTree: async tree => void (await run('openTree', about({ tree }))),
       openTrajectory: async (tree, path, segment) =>
         void (await run('openTrajectory', about({ tree, path, ...(segment !== undefined && { segment }) }))),
       runCommand: async command => void (await run(COMMANDS[command], about({}))),
-      remember: subject => void (opened.subject = subject),
+      remember: subject => {
+        opened.subject = { ...subject, runFolder: opened.subject.runFolder };
+        opened.panel.title = titleOf(opened.kind, opened.subject);
+      },
     };
   }
 

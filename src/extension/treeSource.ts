@@ -1,7 +1,8 @@
 /** Trees of runs, written or still growing, and what is known of them. Knows nothing of documents or views. */
+import { neighbours, type Neighbours } from '../core/neighbours.ts';
 import type { Tree } from '../core/types.ts';
 import { openRun } from '../run/reader.ts';
-import { growingTree } from './growingTree.ts';
+import { growingTree, withGrowing } from './growingTree.ts';
 import type { Runs } from './runs.ts';
 import type { TreeSource } from './trajectories.ts';
 
@@ -16,6 +17,10 @@ export async function treeOf(
   const isWritten = growing === undefined || (await run.trees()).some(entry => entry.id === id);
   return isWritten ? { tree: await run.tree(id), isGrowing: false } : { tree: growing, isGrowing: true };
 }
+
+/** The trees around one, those that still grow included. */
+export const neighboursOf = async (runs: Runs, runFolder: string, id: string): Promise<Neighbours> =>
+  neighbours(withGrowing(await openRun(runFolder).trees(), await runs.state(runFolder)), id);
 
 export function treeSource(runs: Runs): TreeSource {
   return {

@@ -1,6 +1,7 @@
 /** What the processes may ask each other. Every verb is answered or refused; its effect is visible only as later facts. */
 import type { Event } from '../core/events.ts';
 import type { Extreme } from '../core/extremes.ts';
+import type { Neighbours } from '../core/neighbours.ts';
 import type { Tree } from '../core/types.ts';
 
 export const PROTOCOL = 1;
@@ -42,15 +43,8 @@ export interface ViewSubject {
 export interface HostVerbs {
   /** First ask of every view: all facts so far that the view folds, in batches through `events` after it. */
   ready(): { subject: ViewSubject; name: string };
-  /** Tree ids of the run, in order, with their steps and mean rewards (absent where no path was judged). */
-  trees(): {
-    id: string;
-    step: number;
-    question: string;
-    reward?: number;
-    branches: number;
-    refused: number;
-  }[];
+  /** The trees around one, those of the step that is being grown included. */
+  neighbours(id: string): Neighbours;
   tree(id: string): Tree;
   /** The trajectories of a step that are worth a look first; none where its trees were not kept. */
   extremes(step: number): Extreme[];

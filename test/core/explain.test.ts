@@ -58,6 +58,29 @@ describe('the explanation of a branch', () => {
     assert.equal(verdict(upstream), '1 − P .37 ≤ draw .40 → branched');
     assert.equal(verdict({ ...upstream, draw: 0.3, outcome: 'refuse' }), '1 − P .37 > draw .30 → refused');
     const lines = decisionLines(upstream).map(({ term, value }) => `${term} ${value}`);
-    assert.deepEqual(lines.slice(3, 6), ['l 1', 'f .950', 'P .634']);
+    assert.deepEqual(lines.slice(7, 10), ['l 1', 'f .950', 'P .634']);
+    assert.ok(lines.includes('over top 10, tail not logged'));
+  });
+
+  it('tells every number of the decision, and the seed where it is known', () => {
+    const lines = decisionLines(asked, { seed: 7 }).map(({ term, value }) => `${term}: ${value}`);
+    assert.deepEqual(lines, [
+      'H₀: .210',
+      'Hₜ: .530',
+      'ΔH: +.320',
+      'window: 10 tokens',
+      'over: whole vocabulary',
+      'α: .300',
+      'β: .500',
+      'P: .460',
+      'τ: .500',
+      'Z: 0',
+      'budget: 4 of 8 made',
+      'rule: paper, threshold, round 1',
+      'asked by: trajectory 0',
+      'seed: 7',
+    ]);
+    const made = decisionLines({ ...asked, outcome: 'branch', child: 5 }).map(({ value }) => value);
+    assert.deepEqual([made[9], made.at(-1)], ['1', 'trajectory 0, made 5']);
   });
 });

@@ -26,7 +26,12 @@ export function choice<T extends string>(
     { class: 'segments', id: name },
     element('legend', { class: 'visually-hidden' }, title),
     ...values.map((value, i) =>
-      element('label', { title: options[value].meaning }, radios[i], element('span', {}, options[value].label)),
+      element(
+        'label',
+        { title: options[value].meaning },
+        radios[i],
+        element('span', {}, options[value].label),
+      ),
     ),
   );
   return {

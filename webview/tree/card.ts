@@ -40,7 +40,8 @@ export function card(actions: readonly Action[]): Card {
         ...decisionPart(tree, about, around),
         ...segmentPart(tree, about.segment, actions),
       ];
-      const held = pinned && element('section', { class: 'held' }, element('h3', {}, 'Pinned'), ...part(pinned));
+      const held =
+        pinned && element('section', { class: 'held' }, element('h3', {}, 'Pinned'), ...part(pinned));
       const next = element('div', {}, ...part(selection), held);
       // A fact that changes nothing here neither moves the reader's place nor is read out.
       if (root.firstElementChild?.isEqualNode(next)) return;

@@ -190,6 +190,9 @@ function spotOf(layout: Layout, { segment, decision }: Selection): Spot | undefi
   if (!box) return undefined;
   const place = box.questions.findIndex(({ index }) => index === decision);
   const right = box.x + box.width + MARGIN;
-  const x = place < 0 ? box.x + MARGIN + Math.min(box.width, 100) / 2 : right + layout.metrics.question * (place + 0.5);
+  const x =
+    place < 0
+      ? box.x + MARGIN + Math.min(box.width, 100) / 2
+      : right + layout.metrics.question * (place + 0.5);
   return { x, y: middleOf(layout, box.lane) };
 }

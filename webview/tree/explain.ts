@@ -3,7 +3,7 @@ import { plain, type Line } from '../../src/core/explain.ts';
 import { branchValue, rewardsThrough } from '../../src/core/branchValue.ts';
 import { prefixWeights, segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
 import type { Decision, Segment, Tree } from '../../src/core/types.ts';
-import { number, signed } from '../shared/format.ts';
+import { number, shorten, signed } from '../shared/format.ts';
 
 export const segmentName = (segment: Segment): string =>
   segment.kind === 'tool'
@@ -34,12 +34,12 @@ export function segmentLines(tree: Tree, index: number, paths: readonly number[]
           { term: 'call', value: `${call.tool}: ${call.outcome}${call.shared ? ', shared' : ''}` },
           { term: 'latency', value: `${number(call.latencyMs)} ms` },
         ]),
-    ...creditLines(tree, index, paths),
+    ...creditLines(tree, index),
   ];
 }
 
 /** The views of a segment's credit, each where it has one. */
-function creditLines(tree: Tree, index: number, paths: readonly number[]): Line[] {
+function creditLines(tree: Tree, index: number): Line[] {
   const reward = rewardsThrough(tree)[index];
   const weight = prefixWeights(tree)[index];
   const list = (term: string, values: readonly number[], meaning: string): Line[] =>
@@ -56,11 +56,7 @@ function creditLines(tree: Tree, index: number, paths: readonly number[]): Line[
       tree.credit?.steps?.[index] ?? [],
       'What the comparison with turns that began in the same state adds, for each trajectory.',
     ),
-    ...list(
-      'A soft',
-      paths.flatMap(path => tree.credit?.soft[path] ?? []),
-      'Advantage of each trajectory through this segment.',
-    ),
+    ...list('A soft', of('soft'), 'Advantage of each trajectory through this segment.'),
     ...list(
       'A sibling',
       of('sibling'),
@@ -92,7 +88,8 @@ export function valueSentence(tree: Tree, { path, segment }: Decision): string |
   const found = branchValue(tree, { path, segment });
   if (!found) return undefined;
   const { branches, mean, left, value, extraCalls, sharedCalls, sharedTokens } = found;
-  const earned = branches.length === 1 ? 'The branch earned' : `The ${branches.length} branches earned on average`;
+  const earned =
+    branches.length === 1 ? 'The branch earned' : `The ${branches.length} branches earned on average`;
   return `${earned} ${number(mean)}, the trajectory that ${branches.length === 1 ? 'it' : 'they'} left ${number(left)}: value ${signed(value)}. ${counted(extraCalls, 'extra call')}; shared: ${counted(sharedCalls, 'call')}, ${counted(sharedTokens, 'token')}.`;
 }
 
@@ -108,4 +105,30 @@ export function creditText(values: readonly number[], letters: number): string |
   if (least === most) return signed(most);
   const range = `${signed(least)} … ${signed(most)}`;
   return range.length <= letters ? range : `ø ${signed(values.reduce((a, b) => a + b, 0) / values.length)}`;
+}
+
+export const titleOf = ({ step, task }: Tree): string => `Step ${step} · ${shorten(task.question, 120)}`;
+
+/** The tree in a line. */
+export function factsOf(tree: Tree): string {
+  const { paths, total, initial, decisions, rule, task, credit, probe, isDropped } = tree;
+  const answered = (wanted: Decision['outcome']): number =>
+    decisions.filter(({ outcome }) => outcome === wanted).length;
+  const filled = paths.filter(({ origin }) => origin === 'fill').length;
+  const budget = answered('budget') + answered('length');
+  return [
+    `${paths.length} of ${total} trajectories, ${initial} from the prompt`,
+    `${answered('branch')} branched · ${answered('refuse')} refused · ${filled} filled`,
+    ...(budget > 0 ? [`${budget} without budget or tokens`] : []),
+    `rule ${rule}`,
+    ...(probe ? [`probe H_root ${plain(probe.rootEntropy)}, H̄ ${plain(probe.turnEntropy)}`] : []),
+    ...(task.references.length > 0 ? [`expected ${task.references.join(' or ')}`] : []),
+    credit
+      ? `update used ${credit.used} credit`
+      : isDropped
+        ? 'left out of learning'
+        : paths.every(({ reward }) => reward)
+          ? 'no credit'
+          : 'still growing',
+  ].join(' · ');
 }

@@ -68,13 +68,9 @@ export function makeFrame(): Frame {
     },
     reveal({ x, y }, zoom, around) {
       const { width, height } = sizeNow();
-      const into = (at: number, spot: number, room: number): number => {
-        const edge = Math.min(around, room / 3);
-        return Math.min(Math.max(at, spot * zoom + edge - room), spot * zoom - edge);
-      };
       root.scrollTo({
-        left: into(root.scrollLeft, x, width),
-        top: into(root.scrollTop, y, height),
+        left: scrolled(root.scrollLeft, x * zoom, { room: width, around }),
+        top: scrolled(root.scrollTop, y * zoom, { room: height, around }),
         behavior: 'instant',
       });
     },
@@ -100,15 +96,22 @@ export function makeFrame(): Frame {
   };
 }
 
+/** The least that one has to scroll from `at` so that a spot is in sight, with something around it. */
+function scrolled(at: number, spot: number, { room, around }: { room: number; around: number }): number {
+  const edge = Math.min(around, room / 3);
+  return Math.min(Math.max(at, spot + edge - room), spot - edge);
+}
+
 /** A drag of the ground moves the drawing; what lies on it is clicked. */
 function pannable(root: HTMLElement): void {
   let held: (Spot & { left: number; top: number }) | undefined;
   root.addEventListener('pointerdown', event => {
-    const isOnBar = event.target !== root && (event.offsetX > root.clientWidth || event.offsetY > root.clientHeight);
+    const isOnBar =
+      event.target !== root && (event.offsetX > root.clientWidth || event.offsetY > root.clientHeight);
     if (event.button !== 0 || isOnBar || (event.target as Element).closest('[data-key], [data-path]')) return;
     held = { x: event.clientX, y: event.clientY, left: root.scrollLeft, top: root.scrollTop };
     root.setPointerCapture(event.pointerId);
-    root.classList.add('held');
+    root.classList.add('held-by-pointer');
   });
   root.addEventListener('pointermove', event => {
     if (!held) return;
@@ -120,7 +123,7 @@ function pannable(root: HTMLElement): void {
   });
   const drop = (): void => {
     held = undefined;
-    root.classList.remove('held');
+    root.classList.remove('held-by-pointer');
   };
   root.addEventListener('pointerup', drop);
   root.addEventListener('pointercancel', drop);

@@ -42,7 +42,7 @@ const LANES: Metrics = {
   gap: 3,
   question: 12,
   end: 110,
-  scales: { least: 0.04, most: 2 },
+  scales: { least: 0.04, most: 4 },
   hasWords: false,
 };
 
@@ -158,7 +158,7 @@ function boxesOf(tree: Tree, runs: ReadonlyMap<number, number[]>): Box[] {
       lane: 0,
       x: 0,
       width: 0,
-      depth: depths[segment]!,
+      depth: depths[segment],
       rank: 1,
       ranks: 1,
       below: 0,

@@ -1,75 +1,119 @@
 /** The rollout tree of one task in one step: what was grown, where it branched, and why. Knows nothing of files or workers. */
 import type { Event } from '../../src/core/events.ts';
-import type { ViewSubject } from '../../src/protocol/verbs.ts';
 import type { Tree } from '../../src/core/types.ts';
+import type { ViewSubject } from '../../src/protocol/verbs.ts';
 import { element } from '../shared/element.ts';
-import { joinHost, keepState, report } from '../shared/host.ts';
-import { shorten } from '../shared/format.ts';
+import { joinHost, keepState, keptState, report } from '../shared/host.ts';
 import { registerKit } from '../shared/kit.ts';
-import { card } from './card.ts';
-import { drawing, type Selection } from './drawing.ts';
+import { onThemeChange } from '../shared/theme.ts';
+import { card, type Action } from './card.ts';
+import { controls, lookedOf, type Looked } from './controls.ts';
+import { drawing } from './drawing.ts';
+import { factsOf, titleOf } from './explain.ts';
+import { help } from './help.ts';
+import { shadingOf } from './shades.ts';
+import { stepNavigation } from './steps.ts';
+import type { Selection } from './walk.ts';
 import '../shared/shared.css';
 import './tree.css';
 
 registerKit();
 
 let tree: Tree | undefined;
-let id = '';
-let credit: 'soft' | 'hard' = 'soft';
+let subject: ViewSubject | undefined;
+let looked: Looked = lookedOf(keptState());
 let selection: Selection | undefined;
+let pinned: Selection | undefined;
+/** The run's, once a fact told it. */
+let seed: number | undefined;
 /** The segment that the subject named last. */
 let asked: number | undefined;
 let asking = false;
 let stale = false;
 
 const host = joinHost({
-  events: ({ events }) => {
-    if (events.some(event => concerns(event))) refresh();
-  },
-  show(subject) {
-    keepState(subject);
-    go(subject);
-  },
+  events: ({ events }) => take(events),
+  show: shown => go(shown),
 });
+
+const open = (path: number, segment: number): void => {
+  if (tree) report(host.openTrajectory(tree.id, path, segment));
+};
+/** What can be done with a segment of a written tree, as buttons on the card. */
+const ACTIONS: readonly Action[] = [
+  {
+    name: 'open-text',
+    label: 'Open as Text',
+    meaning: 'Open the trajectory in an editor, at this segment (Enter)',
+    act: open,
+  },
+];
 
 const title = element('h1');
 const facts = element('p', { class: 'quiet' });
+const steps = stepNavigation(id => {
+  if (subject) go({ ...withoutPlace(subject), tree: id });
+});
+const keys = help();
+const panel = controls({
+  look,
+  zoom: by => picture.zoom(by),
+  help: () => keys.show(),
+});
 const picture = drawing({
   select: chosen => choose(chosen),
-  open: (path, segment) => report(host.openTrajectory(id, path, segment)),
+  open,
+  key: event => press(event.key),
+  laidOut: mode => panel.laidOut(mode),
 });
-const details = card((path, segment) => report(host.openTrajectory(id, path, segment)));
+const details = card(ACTIONS);
 document.body.append(
   element(
     'main',
     {},
-    element('header', {}, element('div', { class: 'title' }, title, creditChoice()), facts, legend()),
+    element('header', {}, element('div', { class: 'title' }, title, steps.root), facts, panel.root),
     element('div', { class: 'failure', id: 'failure', role: 'alert', hidden: true }),
     element('div', { class: 'split' }, picture.root, details.root),
   ),
+  keys.root,
 );
-report(
-  host.ready().then(({ subject }) => {
-    keepState(subject);
-    go(subject);
-  }),
-);
-window.addEventListener('resize', () => tree && draw());
+picture.look(looked.mode);
+onThemeChange(() => tree && draw());
+report(host.ready().then(answer => go(answer.subject)));
 
-function concerns(event: Event): boolean {
-  return 'tree' in event && event.tree === id;
+function take(events: readonly Event[]): void {
+  const start = events.findLast(event => event.type === 'run-started');
+  if (start) seed = start.seed;
+  if (events.some(event => 'tree' in event && event.tree === subject?.tree)) refresh();
+  // Another tree of the run began or is done: the ways from here lead further.
+  if (events.some(({ type }) => type === 'tree-finished' || type === 'step-started')) showWays();
 }
 
 /** Shows another tree, or another segment of the same; being told the same again changes nothing. */
-function go({ tree: next, segment }: ViewSubject): void {
-  const isKnown = segment === undefined || segment === asked;
-  asked = segment;
-  if (next !== undefined && next !== id) {
-    id = next;
+function go(next: ViewSubject): void {
+  const isKnown = next.segment === undefined || next.segment === asked;
+  const isOther = next.tree !== undefined && next.tree !== subject?.tree;
+  const isMoved = isOther && subject !== undefined;
+  subject = next;
+  asked = next.segment;
+  keep();
+  if (isOther) {
     tree = undefined;
-    selection = segment === undefined ? undefined : { segment };
+    pinned = undefined;
+    selection = next.segment === undefined ? undefined : { segment: next.segment };
+    if (isMoved) report(host.remember(next));
     refresh();
-  } else if (!isKnown) choose({ segment });
+    showWays();
+  } else if (!isKnown) choose({ segment: next.segment! });
+}
+
+function withoutPlace({ path: _, segment: __, ...rest }: ViewSubject): ViewSubject {
+  return rest;
+}
+
+/** The window remembers what is shown and how it is looked at. */
+function keep(): void {
+  if (subject) keepState({ ...subject, looked });
 }
 
 /** Asks for the tree again; what arrives meanwhile asks once more. */
@@ -78,50 +122,78 @@ function refresh(): void {
     stale = true;
     return;
   }
+  const wanted = subject?.tree;
+  if (wanted === undefined) return;
   asking = true;
-  const wanted = id;
   report(
     host
       .tree(wanted)
       .then(answer => {
-        if (wanted === id) {
-          tree = answer;
-          draw();
-        }
+        if (wanted !== subject?.tree) return;
+        tree = answer;
+        draw();
       })
       .finally(() => {
         asking = false;
-        if (stale) {
-          stale = false;
-          refresh();
-        }
+        if (!stale) return;
+        stale = false;
+        refresh();
       }),
+  );
+}
+
+function showWays(): void {
+  const wanted = subject?.tree;
+  if (wanted === undefined) return;
+  report(
+    host.neighbours(wanted).then(found => {
+      if (wanted === subject?.tree) steps.show(found);
+    }),
   );
 }
 
 function draw(): void {
   if (!tree) return;
-  const taken = tree.decisions.filter(({ outcome }) => outcome === 'branch').length;
-  const refused = tree.decisions.filter(({ outcome }) => outcome === 'refuse').length;
-  const filled = tree.paths.filter(({ origin }) => origin === 'fill').length;
-  title.textContent = `Step ${tree.step} · ${shorten(tree.task.question, 120)}`;
-  facts.textContent = [
-    `${tree.paths.length} of ${tree.total} trajectories, ${tree.initial} from the prompt`,
-    `${taken} branched · ${refused} refused · ${filled} filled`,
-    `rule ${tree.rule}`,
-    `expected ${tree.task.references.join(' or ')}`,
-    tree.credit ? `update used ${tree.credit.used} credit` : 'still growing',
-  ].join(' · ');
+  title.textContent = titleOf(tree);
+  facts.textContent = factsOf(tree);
   selection ??= firstChoice(tree);
-  picture.draw(tree, credit, selection);
-  details.show(tree, selection);
+  const shading = shadingOf(tree, looked.tint, looked.credit);
+  panel.show(looked, shading);
+  picture.draw({ tree, shading, credit: looked.credit }, selection);
+  picture.pin(pinned);
+  showCard();
+}
+
+function showCard(): void {
+  if (tree && selection)
+    details.show({ tree, selection, pinned, around: seed === undefined ? {} : { seed } });
 }
 
 function choose(chosen: Selection): void {
   selection = chosen;
   if (!tree) return;
   picture.select(chosen);
-  details.show(tree, chosen);
+  showCard();
+}
+
+function look(next: Looked): void {
+  const isLaidOtherwise = next.mode !== looked.mode;
+  looked = next;
+  keep();
+  if (isLaidOtherwise) picture.look(looked.mode);
+  draw();
+}
+
+/** True where the key meant something. */
+function press(key: string): boolean {
+  if (key === '?') keys.show();
+  else if (key === ' ') {
+    const isSame = JSON.stringify(pinned) === JSON.stringify(selection);
+    pinned = isSame ? undefined : selection;
+    picture.pin(pinned);
+    showCard();
+  } else return steps.key(key);
+  return true;
 }
 
 /** What a reader came for: why a branch was refused, else why one was made. */
@@ -129,41 +201,4 @@ function firstChoice({ decisions }: Tree): Selection {
   const wanted = decisions.findIndex(({ outcome }) => outcome === 'refuse');
   const decision = wanted >= 0 ? wanted : decisions.findIndex(({ outcome }) => outcome === 'branch');
   return decision >= 0 ? { segment: decisions[decision]!.segment, decision } : { segment: 0 };
-}
-
-function creditChoice(): HTMLElement {
-  const option = (value: 'soft' | 'hard', meaning: string): HTMLElement =>
-    element('vscode-radio', { value, title: meaning, checked: value === credit }, value);
-  const group = element(
-    'vscode-radio-group',
-    { 'aria-label': 'Credit that the badges show', id: 'credit' },
-    element('label', { slot: 'label' }, 'Credit'),
-    option('soft', 'The trajectory’s own advantage.'),
-    option('hard', 'The mean advantage of the trajectories through the segment.'),
-  );
-  group.addEventListener('change', event => {
-    const value = (event.target as HTMLInputElement).value;
-    credit = value === 'hard' ? 'hard' : 'soft';
-    if (tree) picture.draw(tree, credit, selection);
-  });
-  return group;
-}
-
-function legend(): HTMLElement {
-  const entry = (swatches: readonly string[], meaning: string): HTMLElement =>
-    element(
-      'span',
-      {},
-      ...swatches.map(name => element('span', { class: `swatch ${name}`, 'aria-hidden': true })),
-      meaning,
-    );
-  return element(
-    'p',
-    { class: 'quiet legend' },
-    entry(['e1'], 'certain'),
-    entry(['e4', 'e7'], 'uncertain: entropy of a turn’s first tokens, up to the tree’s highest'),
-    entry(['tool'], 'tool text, not trained'),
-    entry(['ghost'], 'branch refused'),
-    entry(['taken'], 'branch made'),
-  );
 }

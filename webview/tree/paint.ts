@@ -93,13 +93,20 @@ export function bar(brush: Brush, box: Box): SVGGElement {
   const kind = isRun ? 'run' : segment.kind;
   const tint = shade ? ` h${shade.level}${shade.sign === -1 ? ' minus' : ''}` : '';
   const place = { x, y, width: box.width, height: metrics.bar, rx: metrics.hasWords ? 3 : 2 };
-  const group = item(brush, { segment: first }, { ...box, label: labelOf(brush, box), level: box.depth + 1 }, [
-    svg('rect', { class: `bar ${kind}${tint}`, ...place }),
-    ...(isRun ? [svg('path', { class: 'stack', d: `M${x + 3} ${y + metrics.bar + 3}h${box.width - 6}` })] : []),
-    ...(shade && kind === 'tool' ? [svg('rect', { class: 'hatched', ...place })] : []),
-    ...(shade?.sign === undefined ? [] : [stripe(place, shade.sign)]),
-    ...(brush.hasWords ? wordsAndBadge(brush, box, kind) : []),
-  ]);
+  const group = item(
+    brush,
+    { segment: first },
+    { ...box, label: labelOf(brush, box), level: box.depth + 1 },
+    [
+      svg('rect', { class: `bar ${kind}${tint}`, ...place }),
+      ...(isRun
+        ? [svg('path', { class: 'stack', d: `M${x + 3} ${y + metrics.bar + 3}h${box.width - 6}` })]
+        : []),
+      ...(shade && kind === 'tool' ? [svg('rect', { class: 'hatched', ...place })] : []),
+      ...(shade?.sign === undefined ? [] : [stripe(place, shade.sign)]),
+      ...(brush.hasWords ? wordsAndBadge(brush, box, kind) : []),
+    ],
+  );
   if (isRun) group.setAttribute('aria-expanded', 'false');
   if (isUntrained(scene, first)) group.classList.add('untrained');
   return group;
@@ -154,7 +161,8 @@ function signOf(values: readonly number[]): string {
 function wordsOn(tree: Tree, segment: Segment): string {
   const { kind, call, text } = segment;
   if (kind === 'prompt') return shorten(tree.task.question, 200);
-  if (kind === 'tool') return call === undefined ? 'tool' : `${call.tool}${call.outcome === 'ok' ? '' : ' !'}`;
+  if (kind === 'tool')
+    return call === undefined ? 'tool' : `${call.tool}${call.outcome === 'ok' ? '' : ' !'}`;
   const words = text.replace(/<[^<>]*>/g, ' ').replace(/\\boxed\{([^{}]*)\}/g, '$1');
   return shorten(words, 200) || segmentName(segment);
 }

@@ -8,7 +8,10 @@ import { number, signed } from '../shared/format.ts';
 export type Tint = 'entropy' | 'advantage' | 'reward' | 'time';
 
 export const TINTS: Record<Tint, { label: string; meaning: string }> = {
-  entropy: { label: 'Entropy', meaning: 'Entropy of a turn’s first tokens, in nats, up to the tree’s highest' },
+  entropy: {
+    label: 'Entropy',
+    meaning: 'Entropy of a turn’s first tokens, in nats, up to the tree’s highest',
+  },
   advantage: {
     label: 'Advantage',
     meaning: 'Credit as chosen; of a shared segment its mean. A stripe above is a plus, below a minus',

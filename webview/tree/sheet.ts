@@ -27,7 +27,14 @@ export function sheetOf(frame: Frame, seen: () => Seen | undefined): Sheet {
   const edges = svg('path', { class: 'edge', 'aria-hidden': true });
   const untrained = svg('path', { class: 'edge untrained', 'aria-hidden': true });
   const group = svg('g', { role: 'none' });
-  const picture = svg('svg', { role: 'tree', 'aria-multiselectable': 'false' }, hatching(), edges, untrained, group);
+  const picture = svg(
+    'svg',
+    { role: 'tree', 'aria-multiselectable': 'false' },
+    hatching(),
+    edges,
+    untrained,
+    group,
+  );
   frame.space.append(picture);
   /** By key, in the order of the page. */
   let drawn = new Map<string, SVGElement>();
@@ -50,7 +57,8 @@ export function sheetOf(frame: Frame, seen: () => Seen | undefined): Sheet {
       edges.setAttribute('d', edgesOf(now, covered, false));
       untrained.setAttribute('d', edgesOf(now, covered, true));
       picture.setAttribute('aria-label', `Rollout tree of ${now.brush.scene.tree.task.question}`);
-      if (focused !== undefined && focusedKey(group) !== focused) (drawn.get(focused) as SVGGElement | undefined)?.focus();
+      if (focused !== undefined && focusedKey(group) !== focused)
+        (drawn.get(focused) as SVGGElement | undefined)?.focus();
     }
     mark(drawn, now);
   };
@@ -153,7 +161,8 @@ function edgesOf({ layout, brush }: Seen, sight: Sight, ofUntrained: boolean): s
     const first = box.segments[0]!;
     if (isUntrained(scene, first) !== ofUntrained) continue;
     const above = layout.boxOf[scene.tree.segments[first]!.parent];
-    if (!above || middleOf(layout, box.lane) < sight.top || middleOf(layout, above.lane) > sight.bottom) continue;
+    if (!above || middleOf(layout, box.lane) < sight.top || middleOf(layout, above.lane) > sight.bottom)
+      continue;
     if (box.x + MARGIN < sight.left || above.x + above.width + MARGIN > sight.right) continue;
     parts.push(edge(brush, box));
   }

@@ -1,36 +1,7 @@
-/** The way from a tree to its neighbours: others of its step, and the same task in other steps. Knows nothing of what a tree is like. */
-import type { HostVerbs } from '../../src/protocol/verbs.ts';
+/** Buttons and keys that lead to the trees around this one. Knows nothing of what a tree is like. */
+import type { Neighbours, Way } from '../../src/core/neighbours.ts';
 import { element } from '../shared/element.ts';
 import { number, shorten } from '../shared/format.ts';
-
-export type Listed = ReturnType<HostVerbs['trees']>[number];
-
-export type Way = 'previousTree' | 'nextTree' | 'previousStep' | 'nextStep';
-
-/** What lies around a tree; a way that leads nowhere is absent. `place` counts the step's trees from 1. */
-export interface Around {
-  ways: Partial<Record<Way, Listed>>;
-  place: number;
-  count: number;
-}
-
-/** Trees in the order of their steps. Of the same task in one step, the first. */
-export function around(trees: readonly Listed[], id: string): Around {
-  const here = trees.find(tree => tree.id === id);
-  if (!here) return { ways: {}, place: 0, count: 0 };
-  const own = trees.filter(({ step }) => step === here.step);
-  const at = own.indexOf(here);
-  const same = trees.filter(({ question }) => question === here.question);
-  const earlier = same.findLast(({ step }) => step < here.step);
-  const found: Record<Way, Listed | undefined> = {
-    previousTree: own[at - 1],
-    nextTree: own[at + 1],
-    previousStep: earlier && same.find(({ step }) => step === earlier.step),
-    nextStep: same.find(({ step }) => step > here.step),
-  };
-  const ways = Object.entries(found).filter(([, tree]) => tree !== undefined);
-  return { ways: Object.fromEntries(ways) as Around['ways'], place: at + 1, count: own.length };
-}
 
 const WAYS: Record<Way, { sign: string; key: string; where: string; nowhere: string }> = {
   previousStep: {
@@ -39,7 +10,12 @@ const WAYS: Record<Way, { sign: string; key: string; where: string; nowhere: str
     where: 'Same task in an earlier step',
     nowhere: 'This task was in no earlier step',
   },
-  previousTree: { sign: '‹', key: '{', where: 'Previous tree of the step', nowhere: 'First tree of the step' },
+  previousTree: {
+    sign: '‹',
+    key: '{',
+    where: 'Previous tree of the step',
+    nowhere: 'First tree of the step',
+  },
   nextTree: { sign: '›', key: '}', where: 'Next tree of the step', nowhere: 'Last tree of the step' },
   nextStep: {
     sign: '»',
@@ -51,14 +27,14 @@ const WAYS: Record<Way, { sign: string; key: string; where: string; nowhere: str
 
 export interface Steps {
   root: HTMLElement;
-  show(around: Around): void;
+  show(neighbours: Neighbours): void;
   /** True where the key led somewhere. */
   key(key: string): boolean;
 }
 
 export function stepNavigation(go: (id: string) => void): Steps {
   const names = Object.keys(WAYS) as Way[];
-  let known: Around = { ways: {}, place: 0, count: 0 };
+  let known: Neighbours = { ways: {}, place: 0, count: 0 };
   const follow = (way: Way): boolean => {
     const tree = known.ways[way];
     if (tree) go(tree.id);

@@ -1,33 +1,62 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { credit } from '../../../src/core/advantage.ts';
 import type { Tree } from '../../../src/core/types.ts';
-import { advantageOf, segmentLines } from '../../../webview/tree/explain.ts';
+import { creditText, factsOf, segmentLines, valueSentence } from '../../../webview/tree/explain.ts';
+import { attributionTree } from '../../fakes/attributionTree.ts';
+import { decision } from './fixture.ts';
+
+const settings = { scale: 'none', trainForced: false, stepWeight: 0.5, stepDiscount: 0.5 } as const;
+function credited(): Tree {
+  const { tree } = attributionTree();
+  return { ...tree, credit: credit(tree, { ...settings, credit: 'step' }) };
+}
 
 describe('what a segment says of itself', () => {
-  it('adds what turns in the same state say to a trajectory’s advantage', () => {
-    const tree = {
-      segments: [
-        { parent: -1, kind: 'prompt' },
-        { parent: 0, kind: 'model', count: 3 },
-      ],
-      credit: { soft: [1.25, -0.5], hard: [null, 0.5], steps: [[], [0.25, 0]], used: 'step' },
-    } as unknown as Tree;
-    assert.equal(advantageOf(tree, 1, [0, 1], 'soft'), '−0.50 … +1.50');
-    assert.ok(
-      segmentLines(tree, 1, [0, 1]).some(({ term, value }) => term === 'A step' && value.includes('+0.25')),
-    );
+  it('has every view of its credit, and how hard its tokens are pushed', () => {
+    const lines = segmentLines(credited(), 1, [0, 2]).map(({ term, value }) => `${term}: ${value}`);
+    assert.deepEqual(lines, [
+      'tokens: 3, trained',
+      'on: 2 trajectories',
+      'R: 0.05',
+      'A trained: +0.97, −1.66',
+      'A hard: −0.34',
+      'A step: +0.14, −0.38',
+      'A soft: +0.83, −1.27',
+      'A sibling: −0.45',
+      'prefix weight: −0.69, 2×',
+    ]);
   });
 
-  it('shows the range of advantages that a shared turn has under soft credit, and their mean under hard', () => {
-    const tree = {
-      segments: [
-        { parent: -1, kind: 'prompt' },
-        { parent: 0, kind: 'model' },
-      ],
-      credit: { soft: [1.25, -0.5], hard: [null, 0.375], used: 'soft' },
-    } as unknown as Tree;
-    assert.equal(advantageOf(tree, 1, [0, 1], 'soft'), '−0.50 … +1.25');
-    assert.equal(advantageOf(tree, 1, [0, 1], 'hard'), '+0.38');
-    assert.equal(advantageOf(tree, 0, [0, 1], 'hard'), undefined);
+  it('has no credit where it is not trained', () => {
+    const lines = segmentLines(credited(), 2, [0, 2]).map(({ term }) => term);
+    assert.deepEqual(lines, ['tokens', 'on', 'R']);
+  });
+
+  it('shows the range of its advantages where there is room, else their mean', () => {
+    assert.equal(creditText([1.25, -0.5], 20), '−0.50 … +1.25');
+    assert.equal(creditText([1.25, -0.5], 9), 'ø +0.38');
+    assert.equal(creditText([0.5, 0.5], 0), '+0.50');
+    assert.equal(creditText([], 20), undefined);
+  });
+});
+
+describe('what a branch says of its worth', () => {
+  it('is what it earned against what it left, its calls, and what it did not have to do again', () => {
+    assert.equal(
+      valueSentence(credited(), { ...decision(2, 'branch'), path: 0 }),
+      'The branch earned −1, the trajectory that it left 1.10: value −2.10. 0 extra calls; shared: 1 call, 5 tokens.',
+    );
+    assert.equal(valueSentence(credited(), { ...decision(2, 'refuse'), path: 1 }), undefined);
+  });
+});
+
+describe('a tree in a line', () => {
+  it('says how far it is', () => {
+    const { tree } = attributionTree();
+    assert.ok(factsOf(credited()).endsWith('update used step credit'));
+    assert.ok(factsOf({ ...tree, isDropped: true }).endsWith('left out of learning'));
+    const paths = tree.paths.map(({ reward: _, ...path }) => path);
+    assert.match(factsOf({ ...tree, paths }), /4 of 4 trajectories, 3 from the prompt .* still growing$/);
   });
 });

@@ -1,86 +1,72 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { Decision, Path, Segment, Tree } from '../../../src/core/types.ts';
-import { fitScale, layOut } from '../../../webview/tree/layout.ts';
+import { layOut, type Wish } from '../../../webview/tree/layout.ts';
+import { combs, SMALL } from './fixture.ts';
 
-const segment = (parent: number, kind: Segment['kind'], count: number): Segment => ({
-  parent,
-  kind,
-  start: 0,
-  count,
-  text: '',
-  turn: 0,
-});
-const path = (leaf: number, from?: Path['from']): Path => ({
-  leaf,
-  origin: from ? 'branch' : 'initial',
-  calls: 0,
-  stop: 'answer',
-  ...(from && { from }),
-});
-const decision = (at: number, outcome: Decision['outcome']): Decision => ({
-  segment: at,
-  path: 0,
-  round: 0,
-  rule: 'paper',
-  gate: 'bernoulli',
-  initialEntropy: 0.2,
-  entropy: 0.5,
-  entropyDelta: 0.3,
-  windowTokens: 10,
-  branchProbability: 0.3,
-  entropyWeight: 0.5,
-  probability: 0.45,
-  draw: 0.2,
-  made: 2,
-  total: 4,
-  outcome,
-});
-
-/** Prompt → two turns; the first calls a tool (segment 3), goes on (4) and is branched (5). */
-const tree: Tree = {
-  id: '1.0',
-  step: 1,
-  task: { id: 'a', question: '', references: [], ability: '' },
-  rule: 'paper',
-  initial: 2,
-  total: 4,
-  segments: [
-    segment(-1, 'prompt', 10),
-    segment(0, 'model', 20),
-    segment(0, 'model', 5),
-    segment(1, 'tool', 30),
-    segment(3, 'model', 8),
-    segment(3, 'model', 12),
-  ],
-  paths: [path(4), path(2), path(5, { path: 0, segment: 3 })],
-  decisions: [decision(3, 'branch'), decision(3, 'refuse')],
-};
+const wish = (part: Partial<Wish> = {}): Wish => ({ mode: 'steps', opened: new Set(), width: 500, ...part });
 
 describe('the layout of a rollout tree', () => {
   it('puts a branch into the lane below the trajectory that it left', () => {
-    assert.deepEqual(layOut(tree, 1).lanes, [0, 2, 1]);
+    const { lanes, boxOf } = layOut(SMALL, wish());
+    assert.deepEqual(lanes, [0, 2, 1]);
     assert.deepEqual(
-      layOut(tree, 1).boxes.map(box => box?.lane),
+      boxOf.map(box => box?.lane),
       [0, 0, 2, 0, 0, 1],
     );
   });
 
   it('starts a segment where its parent and the questions asked there end', () => {
-    const [prompt, turn, , tool, after] = layOut(tree, 3).boxes;
-    assert.equal(turn!.x, prompt!.x + prompt!.width + 16);
-    assert.equal(turn!.width, 60);
-    assert.equal(after!.x, tool!.x + tool!.width + 16 + 2 * 20);
+    // So wide that the largest scale, 6 pixels per token, fits.
+    const { boxOf, metrics } = layOut(SMALL, wish({ width: 5000 }));
+    const [prompt, turn, , tool, after] = boxOf;
+    assert.equal(turn!.x, prompt!.x + prompt!.width + metrics.gap);
+    assert.equal(turn!.width, 120);
+    assert.equal(after!.x, tool!.x + tool!.width + metrics.gap + 2 * metrics.question);
   });
 
   it('shares a prefix: its box names every trajectory through it', () => {
-    assert.deepEqual(layOut(tree, 1).boxes[3]!.paths, [0, 2]);
+    assert.deepEqual(layOut(SMALL, wish()).boxOf[3]!.paths, [0, 2]);
+  });
+
+  it('tells each box its level and its place among what hangs at the one above, questions first', () => {
+    const { boxOf } = layOut(SMALL, wish());
+    assert.deepEqual(
+      [0, 2, 4, 5].map(at => [boxOf[at]!.depth, boxOf[at]!.rank, boxOf[at]!.ranks, boxOf[at]!.below]),
+      [
+        [0, 1, 1, 2],
+        [1, 2, 2, 0],
+        [3, 3, 4, 0],
+        [3, 4, 4, 0],
+      ],
+    );
   });
 
   it('scales the longest trajectory into the width, between legible bounds', () => {
-    const { width } = layOut(tree, fitScale(tree, 500));
-    assert.ok(width <= 500 && width > 495, String(width));
-    assert.equal(fitScale(tree, 100_000), 6);
-    assert.equal(fitScale(tree, 0), 0.4);
+    const { width } = layOut(SMALL, wish({ width: 500 }));
+    assert.ok(width <= 500 && width > 490, String(width));
+    assert.equal(layOut(SMALL, wish({ width: 0 })).boxOf[3]!.width, 52);
+  });
+
+  it('folds steps in a row without a question, leaves the last one, and opens a run on demand', () => {
+    const tree = combs(3, 8);
+    const folded = layOut(tree, wish({ mode: 'folded' }));
+    assert.deepEqual(
+      folded.boxes.map(({ segments }) => segments.length),
+      [1, 7, 1, 7, 1, 7, 1],
+    );
+    assert.equal(folded.boxOf[5], folded.boxOf[1]);
+    assert.equal(folded.boxOf[8]!.depth, 2);
+    assert.equal(layOut(tree, wish({ mode: 'folded', opened: new Set([1]) })).boxes.length, 13);
+    // A question keeps its step in sight.
+    assert.equal(layOut(SMALL, wish({ mode: 'folded' })).boxes.length, SMALL.segments.length);
+  });
+
+  it('shows as much detail as can be taken in: steps, then folded, then lanes above 200 boxes', () => {
+    const modeOf = (lanes: number, length: number): string =>
+      layOut(combs(lanes, length), wish({ mode: 'auto' })).mode;
+    assert.deepEqual(
+      [modeOf(5, 10), modeOf(20, 10), modeOf(99, 10), modeOf(100, 10)],
+      ['steps', 'folded', 'folded', 'lanes'],
+    );
   });
 });
