@@ -26,6 +26,7 @@ export const COMMANDS: Commands = {
       seed: { value: 'N', sentence: 'Use another seed.' },
       steps: { value: 'N', sentence: 'Do N steps.' },
       name: { value: 'NAME', sentence: 'Call the run folder NAME-<n>.' },
+      'dry-run': { sentence: 'Do one step, print its time, memory and numbers, and keep nothing.' },
       detach: DETACH,
       wait: WAIT,
       json: JSON_OPTION,

@@ -22,6 +22,7 @@ import {
   type ExitCode,
   type Io,
 } from './commandLine.ts';
+import { dryRun } from './dryRun.ts';
 import { realEquipment } from './equipment.ts';
 import { evaluationId } from './evaluations.ts';
 import { makeProgress, type Progress } from './progress.ts';
@@ -36,7 +37,15 @@ const POLL_MS = 20;
 export async function trainCommand(call: Call, io: Io): Promise<ExitCode> {
   const file = resolve(call.args[0]!);
   const { config, text } = loadConfig(file);
-  const { folder } = await createRun({ config: changed(config, call), file, text, versions: versions() });
+  const run = { config: changed(config, call), file, text, versions: versions() };
+  if (hasSwitch(call, 'dry-run'))
+    return dryRun(
+      run,
+      call,
+      io,
+      realEquipment(text => io.err.write(text)),
+    );
+  const { folder } = await createRun(run);
   return hasSwitch(call, 'detach') ? detach(folder, io) : attend(folder, call, io);
 }
 

@@ -46,6 +46,8 @@ export interface Watcher {
   tell(event: Event): void;
   /** True where nobody would see a pause: a run that meets what can be mended then ends as failed, to be resumed, and does not wait. */
   isAlone?: boolean;
+  /** True where the run is only measured: no checkpoint is saved. */
+  isTrial?: boolean;
 }
 export type Outcome = 'finished' | 'stopped' | 'failed';
 
@@ -63,6 +65,7 @@ interface Life {
   tell(fact: Fact, step: number): void;
   /** Whether somebody may mend what stands in the way. */
   canWait: boolean;
+  savesNothing: boolean;
   /** Called in reverse order at the end, whatever happened. */
   closers: (() => unknown)[];
 }
@@ -106,7 +109,8 @@ export async function work(
       announce(journal.tell(fact, step));
     };
     const given = { runFolder, manifest, config, equipment, control, journal };
-    return await live({ ...given, announce, tell, canWait, closers: [] });
+    const savesNothing = watcher.isTrial === true;
+    return await live({ ...given, announce, tell, canWait, savesNothing, closers: [] });
   } finally {
     control.settle('ended');
     await closeAll(closers);
@@ -224,7 +228,9 @@ async function openAndTrain(life: Life): Promise<'finished' | 'stopped'> {
   for (const step of dueEvaluations(config, done)) evaluations.start(step);
   control.settle('running');
   const parts = { config, dataset, tokenizer, tools, evaluations, control, tell: telling, policy };
-  const save = saver({ ...heard, policy, tokenizer, keeper, checkpoint });
+  const save = life.savesNothing
+    ? () => Promise.resolve('nothing')
+    : saver({ ...heard, policy, tokenizer, keeper, checkpoint });
   try {
     return await train({ ...parts, ...(reference && { reference }), ...judging, ...keeper, save }, done);
   } catch (error) {

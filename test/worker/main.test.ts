@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
+import type { StepSummary } from '../../src/core/events.ts';
 import { fold } from '../../src/core/fold.ts';
 import { connectWorker, liveLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
@@ -129,6 +130,23 @@ describe('branchpoint', () => {
       assert.equal(code, 2, argv.join(' '));
       assert.match(err, message);
     }
+  });
+
+  it('tries one step of a config, tells its numbers and keeps nothing', async () => {
+    const folder = join(parent, 'tried');
+    mkdirSync(folder);
+    await makeTinyModel(join(folder, 'model'));
+    const own = writeConfig(folder, { optimizer: { warmupSteps: 2 } });
+    const files = readdirSync(folder);
+    const { code, out, err } = await run('train', own, '--dry-run', '--json');
+    assert.equal(code, 0, err);
+    const { dryRun } = JSON.parse(out.trimEnd().split('\n').at(-1)!) as { dryRun: StepSummary };
+    assert.equal(dryRun.trajectories, 8);
+    assert.ok(dryRun.seconds.total > 0);
+    assert.ok(dryRun.memory!.worker > 1e7);
+    assert.deepEqual(readdirSync(folder), files);
+    assert.match((await run('train', own, '--dry-run')).out, /A step takes .* s: .*\n.*8 trajectories/);
+    assert.equal((await run('train', own, '--dry-run', '--detach')).code, 2);
   });
 
   it('names file, line, key and fix of a config’s mistake', async () => {
