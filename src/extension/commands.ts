@@ -2,51 +2,33 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as vscode from 'vscode';
-import { FailureError } from '../core/types.ts';
 import { FILES } from '../run/layout.ts';
 import type { App } from './app.ts';
 import { inBackground, showFailure } from './failures.ts';
 import { CHECK_COMMANDS } from './checkCommands.ts';
 import { COMPARE_COMMANDS } from './compareTrajectory.ts';
+import { CONTROL_COMMANDS } from './controlCommands.ts';
 import { DIAGNOSIS_COMMANDS } from './diagnosisCommand.ts';
-import { CATEGORY, commandId, COMMANDS, type CommandName, CONFIG_SUFFIX } from './names.ts';
+import { CATEGORY, commandId, COMMANDS, type CommandName } from './names.ts';
 import { newConfiguration } from './newConfigurationCommand.ts';
-import {
-  activeConfig,
-  checkpointFolder,
-  pickCheckpoint,
-  pickConfig,
-  pickPath,
-  pickTree,
-  runOf,
-  saved,
-} from './pickers.ts';
-import { isRecord } from './places.ts';
+import { checkpointFolder, pickCheckpoint, pickPath, pickTree, runOf } from './pickers.ts';
 import { accuracyOf } from './rows.ts';
 import { RUN_COMMANDS } from './runCommands.ts';
 import { RUN_LIST_COMMANDS } from './runListCommands.ts';
-import { copySample } from './sample.ts';
+import { SAMPLE_COMMANDS } from './sampleCommands.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
 import { TRAJECTORY_COMMANDS } from './trajectoryCommands.ts';
-import { ask, evaluate, launch, resumeEnded } from './workers.ts';
+import { evaluate } from './workers.ts';
 
 /** `selected`: all rows that are selected in a view, where the command was chosen there. */
 type Handler = (app: App, argument: unknown, selected?: unknown) => Promise<unknown>;
 
 const HANDLERS: Record<CommandName, Handler> = {
   newConfiguration: () => newConfiguration(),
-  openSample: (app, argument) =>
-    openSample(
-      app,
-      argument instanceof vscode.Uri ? argument.fsPath : join(app.context.globalStorageUri.fsPath, 'sample'),
-    ),
-  openSampleIn,
-  launchRun,
+  ...SAMPLE_COMMANDS,
+  ...CONTROL_COMMANDS,
   ...CHECK_COMMANDS,
-  pauseRun: (app, argument) => request(app, argument, 'pause'),
-  resumeRun,
-  stopRun: (app, argument) => request(app, argument, 'stop'),
   async openDashboard(app, argument) {
     const runFolder = await runOf(app, targetOf(argument), COMMANDS.openDashboard.title);
     if (runFolder !== undefined) app.panels.show('dashboard', { runFolder });
@@ -111,106 +93,6 @@ export function registerCommands(app: App): vscode.Disposable {
       }),
     ),
   );
-}
-
-/** Copies the sample, shows its configuration, and beside it the recorded run. */
-async function openSample(app: App, folder: string): Promise<string> {
-  const { extensionUri } = app.context;
-  const sample = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Window, title: 'Copying the sample' },
-    () => copySample(vscode.Uri.joinPath(extensionUri, 'media', 'sample').fsPath, folder),
-  );
-  await app.places.remember('configs', sample.config);
-  await app.places.remember('runs', sample.runs);
-  await app.runs.refresh();
-  await vscode.window.showTextDocument(vscode.Uri.file(sample.config), {
-    preview: false,
-    viewColumn: vscode.ViewColumn.One,
-  });
-  app.panels.show('dashboard', { runFolder: sample.recorded }, vscode.ViewColumn.Beside, true);
-  await app.explorer.reveal(sample.recorded);
-  return sample.folder;
-}
-
-async function openSampleIn(app: App, argument: unknown): Promise<unknown> {
-  if (argument instanceof vscode.Uri) return openSample(app, argument.fsPath);
-  const [parent] =
-    (await vscode.window.showOpenDialog({
-      canSelectFolders: true,
-      canSelectFiles: false,
-      openLabel: 'Put the Sample Here',
-      title: 'Folder for the sample project',
-    })) ?? [];
-  return parent === undefined ? undefined : openSample(app, join(parent.fsPath, 'branchpoint-sample'));
-}
-
-async function launchRun(app: App, argument: unknown): Promise<string | undefined> {
-  mustBeTrusted('A run');
-  const config =
-    argument instanceof vscode.Uri
-      ? argument.fsPath
-      : (activeConfig() ?? (await pickConfig(app, 'Configuration to launch')));
-  if (config === undefined) return undefined;
-  if (isRecord(config))
-    throw new FailureError({
-      where: 'config',
-      message: `${config} is the record of a run’s configuration; its paths are those of the file that it was copied from.`,
-      fix: 'Launch that file, or save a copy beside it.',
-    });
-  await saved(config);
-  const name = basename(config, CONFIG_SUFFIX);
-  const runFolder = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Window, title: `Launching ${name}` },
-    async () => launch(await app.workerProgram(), config),
-  );
-  app.log.info(`${name} is launched in ${runFolder}.`);
-  await app.places.remember('configs', config);
-  await app.places.remember('runs', join(runFolder, '..'));
-  await showRun(app, runFolder);
-  return runFolder;
-}
-
-async function showRun(app: App, runFolder: string): Promise<void> {
-  await app.runs.add(runFolder);
-  app.panels.show('dashboard', { runFolder }, vscode.ViewColumn.Beside, true);
-  await app.explorer.reveal(runFolder);
-  // The list of watched folders may have grown.
-  await app.runs.refresh();
-}
-
-/** Answered when the worker took the request; that it took effect is told by the run's facts. */
-async function request(app: App, argument: unknown, verb: 'pause' | 'stop'): Promise<void> {
-  const title = COMMANDS[`${verb}Run`].title;
-  const runFolder = await runOf(
-    app,
-    targetOf(argument),
-    title,
-    verb === 'pause' ? ['running', 'starting'] : ['running', 'starting', 'paused'],
-  );
-  if (runFolder === undefined) return;
-  await ask(runFolder, verb);
-  vscode.window.setStatusBarMessage(
-    `${basename(runFolder)} ${verb === 'pause' ? 'pauses' : 'stops'} after the step that it is in, with a checkpoint saved`,
-    5000,
-  );
-}
-
-async function resumeRun(app: App, argument: unknown): Promise<void> {
-  const runFolder = await runOf(app, targetOf(argument), COMMANDS.resumeRun.title, [
-    'paused',
-    'stopped',
-    'failed',
-    'interrupted',
-  ]);
-  if (runFolder === undefined) return;
-  await app.runs.add(runFolder);
-  if (app.runs.get(runFolder)?.status === 'live') return ask(runFolder, 'resume');
-  mustBeTrusted('A run');
-  await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Window, title: `Resuming ${basename(runFolder)}` },
-    async () => resumeEnded(await app.workerProgram(), runFolder),
-  );
-  await showRun(app, runFolder);
 }
 
 async function evaluateCheckpoint(app: App, argument: unknown): Promise<unknown> {

@@ -8,6 +8,7 @@ export const COMMANDS = {
   openSample: { title: 'Open Sample', icon: 'beaker' },
   openSampleIn: { title: 'Open Sample in Folder…', icon: 'folder-opened' },
   launchRun: { title: 'Launch Run', icon: 'play' },
+  trainLive: { title: 'Train Live', icon: 'zap' },
   validateConfiguration: { title: 'Validate Configuration', icon: 'check' },
   checkRun: { title: 'Check Run', icon: 'tasklist' },
   showCheck: { title: 'Show What a Check Is About', icon: 'go-to-file' },

@@ -44,6 +44,7 @@ const COMMANDS: Record<Parameters<HostVerbs['runCommand']>[0], CommandName> = {
   stop: 'stopRun',
   openConfig: 'openConfiguration',
   evaluate: 'evaluateCheckpoint',
+  trainLive: 'trainLive',
 };
 
 interface OpenPanel {

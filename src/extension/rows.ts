@@ -164,3 +164,15 @@ export const accuracyOf = ({
   greedyAccuracy?: number;
 }): string =>
   `${short(accuracy)} [${short(interval[0])}, ${short(interval[1])}]${greedyAccuracy === undefined ? '' : ` · greedy ${short(greedyAccuracy)}`}`;
+
+/** `Training on cpu · python: bubblewrap … · about 1 min`: what a run that has just begun runs on; its pace is that of `like` until it has its own. */
+export function liveLine({ run, steps, summaries }: RunState, like: readonly FinishedStep[]): string {
+  const paces = summaries.length > 0 ? summaries : like;
+  const total = paces.reduce((sum, { summary }) => sum + summary.seconds.total, 0);
+  const minutes = Math.max(1, Math.round(((total / paces.length) * steps) / 60));
+  const parts = [`Training on ${run?.device ?? 'a device that is not told yet'}`];
+  const python = run?.tools.python;
+  if (python !== undefined) parts.push(`Python in ${python}`);
+  if (paces.length > 0) parts.push(`about ${minutes} min`);
+  return parts.join(' · ');
+}

@@ -50,7 +50,7 @@ export interface HostVerbs {
   extremes(step: number): Extreme[];
   openTree(id: string): void;
   openTrajectory(tree: string, path: number, segment?: number): void;
-  runCommand(command: 'pause' | 'resume' | 'stop' | 'openConfig' | 'evaluate'): void;
+  runCommand(command: 'pause' | 'resume' | 'stop' | 'openConfig' | 'evaluate' | 'trainLive'): void;
   /** Lets the window remember the subject over a reload. */
   remember(subject: ViewSubject): void;
 }

@@ -35,6 +35,7 @@ const LABELS: Record<Command, string> = {
   stop: 'Stop',
   evaluate: 'Evaluate',
   openConfig: 'Config',
+  trainLive: 'Train Live',
 };
 const BUTTONS = Object.keys(LABELS) as Command[];
 
@@ -44,6 +45,8 @@ const statusOf = ({ status }: RunState, { isLive }: About): Status =>
 
 function isShown(command: Command, state: RunState, about: About): boolean {
   if (command === 'openConfig') return true;
+  // What a worker owns is being trained already.
+  if (command === 'trainLive') return !about.isLive;
   if (command === 'evaluate') return state.checkpoints.length > 0;
   return ASKS[statusOf(state, about)].includes(command);
 }
@@ -60,7 +63,8 @@ export function header(run: (command: Command) => void): {
     element(
       'vscode-button',
       {
-        appearance: 'secondary',
+        appearance: command === 'trainLive' ? 'primary' : 'secondary',
+        ...(command === 'trainLive' && { title: 'Trains the same configuration again, here and now.' }),
         hidden: true,
         onclick: () => run(command),
         'data-command': command,
