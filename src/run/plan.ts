@@ -92,13 +92,13 @@ export function checkMemory(shape: ModelShape, config: Config, limitBytes: numbe
 /** The most response tokens with which one longest trajectory fits; undefined where not even one does. */
 export function mostResponseTokens(
   shape: ModelShape,
-  { rollout }: Config,
+  { rollout, algorithm }: Config,
   limitBytes: number,
 ): number | undefined {
   const { maxPromptTokens } = rollout;
   const fits = (maxResponseTokens: number): boolean =>
     maxPromptTokens + maxResponseTokens <= shape.contextLength &&
-    memoryOf(shape, { maxPromptTokens, maxResponseTokens }).least <= limitBytes;
+    memoryOf(shape, { rollout: { ...rollout, maxResponseTokens }, algorithm }).least <= limitBytes;
   let [most, tooMany] = [0, rollout.maxResponseTokens + 1];
   // The estimate grows with the tokens.
   while (tooMany - most > 1) {
