@@ -6,7 +6,7 @@ import { FILES } from './layout.ts';
 import type { Line } from './lines.ts';
 import { endOf, wholeLines } from './lines.ts';
 import type { Shape } from './shape.ts';
-import { count, number, optional, parseLine, record, text, unsealed } from './shape.ts';
+import { count, number, optional, parseLine, record, text, unsealed, watchSeals } from './shape.ts';
 import { treeLine } from './treeShape.ts';
 
 /** One tree of the list. */
@@ -73,8 +73,12 @@ export async function readOffsets(runFolder: string, known: readonly TreeEntry[]
 /** Entries by a scan of trees.jsonl alone. */
 export async function scan(path: string, from = 0): Promise<TreeEntry[]> {
   const entries: TreeEntry[] = [];
+  const expectSeal = watchSeals(path);
   for await (const { lines } of wholeLines(path, from))
-    for (const line of lines) entries.push(entryOf(treeOfLine(line, path), line.offset, line.length));
+    for (const line of lines) {
+      expectSeal(line);
+      entries.push(entryOf(treeOfLine(line, path), line.offset, line.length));
+    }
   return entries;
 }
 

@@ -17,7 +17,7 @@ import type { Manifest } from './manifest.ts';
 import { readManifest, refuseNewer } from './manifest.ts';
 import type { TreeEntry } from './offsets.ts';
 import { readOffsets, scan } from './offsets.ts';
-import { isSealed, parseLine } from './shape.ts';
+import { parseLine, watchSeals } from './shape.ts';
 import type { TreeLine } from './treeShape.ts';
 import { readColumns, readTree } from './trees.ts';
 
@@ -124,12 +124,11 @@ async function* readEvents(
   if (!statOf(path)) return;
   let expected = seq;
   let at = from;
-  let sealsBefore = false;
+  const expectSeal = watchSeals(path);
   for await (const { lines, next } of wholeLines(path, from)) {
     const events: Event[] = [];
     for (const line of lines) {
-      if (sealsBefore && !isSealed(line.text)) throw lostSeal(line, path);
-      sealsBefore = isSealed(line.text);
+      expectSeal(line);
       const read = readEvent(line, path, expected ?? (from === 0 ? 0 : undefined));
       expected = read.seq + 1;
       if (read.event) events.push(read.event);
@@ -138,14 +137,6 @@ async function* readEvents(
     at = next;
   }
 }
-
-/** Who writes checksums writes them on every line: damage may take one away, and what it guards with it. */
-const lostSeal = ({ offset }: Line, path: string): FailureError =>
-  new FailureError({
-    where: 'store',
-    message: `${path}, byte ${offset}: the line has lost its checksum.`,
-    fix: 'Restore the file from a copy.',
-  });
 
 function readEvent(line: Line, path: string, expected: number | undefined): { seq: number; event?: Event } {
   const place = `${path}, byte ${line.offset}: event`;

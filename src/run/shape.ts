@@ -92,6 +92,23 @@ export const sealed = (json: string): string => `${json.slice(0, -1)},"crc":${cr
 
 export const isSealed = (text: string): boolean => SEAL.test(text);
 
+/**
+ * Looks at the lines of a file one after the other. Who writes checksums writes them on every line: damage may take one away, and what
+ * it guards with it, so that a line without one is refused after a line with one.
+ */
+export function watchSeals(file: string): (line: { text: string; offset: number }) => void {
+  let sealsBefore = false;
+  return ({ text, offset }) => {
+    if (sealsBefore && !isSealed(text))
+      throw new FailureError({
+        where: 'store',
+        message: `${file}, byte ${offset}: the line has lost its checksum.`,
+        fix: 'Restore the file from a copy.',
+      });
+    sealsBefore = isSealed(text);
+  };
+}
+
 /** The JSON text as it was before it was sealed; undefined where its checksum is wrong, itself where it has none. */
 export function unsealed(text: string): string | undefined {
   const seal = SEAL.exec(text);

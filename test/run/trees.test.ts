@@ -215,6 +215,23 @@ describe('offsets', () => {
       assert.deepEqual(await readOffsets(folder), expected);
     }));
 
+  it('are refused where a tree has lost its checksum and may say anything', () =>
+    inFolder(async folder => {
+      write(folder, 3);
+      const path = join(folder, 'trees.jsonl');
+      const lines = readFileSync(path, 'utf8').split('\n');
+      rmSync(join(folder, 'trees.index'));
+      const second = lines[1]!
+        .replace(/"crc":(\d+)\}$/, '"crb":$1}')
+        .replace('"kind":"tool"', '"kind":"model"');
+      writeFileSync(path, [lines[0], second, lines[2], ''].join('\n'));
+      const place = `trees\\.jsonl, byte ${Buffer.byteLength(lines[0]!) + 1}: the line has lost its checksum`;
+      await assert.rejects(readOffsets(folder), { name: 'FailureError', message: new RegExp(place) });
+      // One that never had any, of an earlier version say, is read.
+      writeFileSync(path, lines.map(line => line.replace(/,"crc":\d+\}$/, '}')).join('\n'));
+      assert.equal((await readOffsets(folder)).length, 3);
+    }));
+
   it('grow with the file, and forget what a replaced file no longer has', () =>
     inFolder(async folder => {
       write(folder, 2);
