@@ -9,6 +9,10 @@ export const tagOf = (stop: string): string => stop.replace(/[<>/]/g, '');
 /** What is appended after a call: nothing follows the closing tag, so the policy goes on right behind it. */
 export const resultText = (payload: string): string => ` <result>\n${payload}\n</result>`;
 
+/** What a tool said, from the text of its segment; the inverse of resultText, also where the text was cut. */
+export const payloadOf = (text: string): string =>
+  text.replace(/^ <result>\n/, '').replace(/\n<\/result>$/, '');
+
 /** What is read in place of a result by a trajectory that has called a tool as often as it may. */
 export function limitText(tool: string, limit: number): string {
   if (limit === 0) return `You may not call ${tool}. Go on without it and give your answer.`;

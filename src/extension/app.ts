@@ -3,10 +3,12 @@ import type * as vscode from 'vscode';
 import type { Checks } from './checks.ts';
 import type { Confirm } from './confirm.ts';
 import type { TokenDecorations } from './decorations.ts';
+import type { Drafts } from './drafts.ts';
 import type { Explorer } from './explorer.ts';
 import type { Log } from './failures.ts';
 import type { Panels } from './panels.ts';
 import type { Places } from './places.ts';
+import type { Rescores } from './rescores.ts';
 import type { Runs } from './runs.ts';
 import type { Trajectories } from './trajectories.ts';
 import type { Program } from './workers.ts';
@@ -22,6 +24,8 @@ export interface App {
   trajectories: Trajectories;
   checks: Checks;
   decorations: TokenDecorations;
+  drafts: Drafts;
+  rescores: Rescores;
   statusBar: StatusBar;
   /** A test answers in the user's place: VS Code shows no modal dialog to tests. */
   confirm: Confirm;

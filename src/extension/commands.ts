@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import { FILES } from '../run/layout.ts';
 import type { App } from './app.ts';
 import { inBackground, showFailure } from './failures.ts';
+import { BRANCH_COMMANDS } from './branchFromHere.ts';
 import { CHECK_COMMANDS } from './checkCommands.ts';
 import { COMPARE_COMMANDS } from './compareTrajectory.ts';
 import { CONTROL_COMMANDS } from './controlCommands.ts';
@@ -16,6 +17,7 @@ import { accuracyOf } from './rows.ts';
 import { RUN_COMMANDS } from './runCommands.ts';
 import { RUN_LIST_COMMANDS } from './runListCommands.ts';
 import { SAMPLE_COMMANDS } from './sampleCommands.ts';
+import { RESCORE_COMMANDS } from './rescoreRollouts.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
 import { TRAJECTORY_COMMANDS } from './trajectoryCommands.ts';
@@ -29,6 +31,8 @@ const HANDLERS: Record<CommandName, Handler> = {
   ...SAMPLE_COMMANDS,
   ...CONTROL_COMMANDS,
   ...CHECK_COMMANDS,
+  ...BRANCH_COMMANDS,
+  ...RESCORE_COMMANDS,
   async openDashboard(app, argument) {
     const runFolder = await runOf(app, targetOf(argument), COMMANDS.openDashboard.title);
     if (runFolder !== undefined) app.panels.show('dashboard', { runFolder });

@@ -1,6 +1,7 @@
 /** Puts the extension together. Nothing is read, watched or started before VS Code asks for one of its parts. */
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { readCounterfactuals } from '../run/counterfactuals.ts';
 import { liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
@@ -8,15 +9,17 @@ import { Checks } from './checks.ts';
 import { registerCommands } from './commands.ts';
 import { confirm } from './confirm.ts';
 import { TokenDecorations } from './decorations.ts';
+import { Drafts } from './drafts.ts';
 import { Explorer } from './explorer.ts';
 import { inBackground } from './failures.ts';
-import { CONFIG_SUFFIX } from './names.ts';
+import { commandId, CONFIG_SUFFIX } from './names.ts';
 import { ownProgram } from './ownProgram.ts';
 import { registerLanguageTools } from './languageTools.ts';
 import type { PanelSource } from './panels.ts';
 import { Panels } from './panels.ts';
 import { Places } from './places.ts';
 import { registerResolvedConfigs } from './resolvedConfigs.ts';
+import { Rescores } from './rescores.ts';
 import { Runs } from './runs.ts';
 import { setting } from './settings.ts';
 import { StatusBar } from './statusBar.ts';
@@ -45,6 +48,8 @@ export function activate(context: vscode.ExtensionContext): App {
     panels: new Panels(context.extensionUri, panelSource(runs), log),
     trajectories,
     decorations: new TokenDecorations(trajectories, overlayChanged.event, log),
+    drafts: new Drafts(context.globalStorageUri, commandId('useDraft')),
+    rescores: new Rescores(),
     statusBar: new StatusBar(runs),
     checks,
     confirm,
@@ -54,25 +59,18 @@ export function activate(context: vscode.ExtensionContext): App {
       runtime: runtime(),
     }),
   };
-  const configs = vscode.workspace.createFileSystemWatcher(`**/*${CONFIG_SUFFIX}`);
   const refresh = (): void => inBackground(log, 'Looking for runs', runs.refresh());
   context.subscriptions.push(
     log,
     overlayChanged,
-    configs,
-    configs.onDidCreate(refresh),
-    configs.onDidChange(refresh),
-    configs.onDidDelete(refresh),
-    vscode.workspace.onDidChangeWorkspaceFolders(refresh),
-    vscode.workspace.onDidChangeConfiguration(change => {
-      if (change.affectsConfiguration('branchpoint.runsFolders')) refresh();
-      if (change.affectsConfiguration('branchpoint.trajectory')) overlayChanged.fire();
-    }),
+    watchWorkspace(refresh, () => overlayChanged.fire()),
     trajectories,
     app.checks,
     registerTrajectoryFeatures(trajectories, overlayChanged.event),
     app.decorations,
     registerResolvedConfigs(),
+    app.drafts,
+    app.rescores,
     app.statusBar,
     app.panels,
     app.explorer,
@@ -82,6 +80,22 @@ export function activate(context: vscode.ExtensionContext): App {
   );
   refresh();
   return app;
+}
+
+/** Where runs are looked for, and how trajectories look, may change at any time. */
+function watchWorkspace(refresh: () => void, redraw: () => void): vscode.Disposable {
+  const configs = vscode.workspace.createFileSystemWatcher(`**/*${CONFIG_SUFFIX}`);
+  return vscode.Disposable.from(
+    configs,
+    configs.onDidCreate(refresh),
+    configs.onDidChange(refresh),
+    configs.onDidDelete(refresh),
+    vscode.workspace.onDidChangeWorkspaceFolders(refresh),
+    vscode.workspace.onDidChangeConfiguration(change => {
+      if (change.affectsConfiguration('branchpoint.runsFolders')) refresh();
+      if (change.affectsConfiguration('branchpoint.trajectory')) redraw();
+    }),
+  );
 }
 
 function panelSource(runs: Runs): PanelSource {
@@ -95,6 +109,7 @@ function panelSource(runs: Runs): PanelSource {
         entries.map(async ({ id }) => ({ tree: await run.tree(id), columns: await run.columns(id) })),
       );
     },
+    counterfactuals: readCounterfactuals,
     check: runFolder => void openRun(runFolder),
     isLive: runFolder => liveLock(runFolder) !== undefined,
     onDidChange: runs.onDidChange,

@@ -28,6 +28,9 @@ export const COMMANDS = {
   previousSibling: { title: 'Go to Previous Sibling Trajectory', icon: 'arrow-left' },
   parentBranch: { title: 'Go to Parent Branch', icon: 'git-branch' },
   compareTrajectory: { title: 'Compare Trajectory with…', icon: 'diff' },
+  branchFromHere: { title: 'Branch from Here…', icon: 'git-branch' },
+  rescoreRollouts: { title: 'Re-score Rollouts…', icon: 'law' },
+  useDraft: { title: 'Go On with This Text', icon: 'play' },
   openConfiguration: { title: 'Open the Run’s Configuration', icon: 'settings' },
   collectDiagnosis: { title: 'Collect Diagnosis Bundle', icon: 'report' },
   filterRuns: { title: 'Filter Runs…', icon: 'filter' },
@@ -63,6 +66,8 @@ export type ViewKind = keyof typeof PANELS;
 export const TRAJECTORY = 'branchpoint-trajectory';
 /** Scheme of documents that show a run's configuration as it was resolved. */
 export const RESOLVED_CONFIG = 'branchpoint-config';
+/** Documents of rewards that might have been. */
+export const RESCORED = 'branchpoint-rescored';
 export const CONFIG_SUFFIX = '.branchpoint.json';
 
 /** Ends the name of a trajectory's document. */

@@ -8,7 +8,7 @@ import type { Grown } from '../core/tree.ts';
 import type { Tree } from '../core/types.ts';
 import type { Port, Remote } from '../protocol/channel.ts';
 import { connect, serve, toFailure } from '../protocol/channel.ts';
-import type { HostVerbs, ViewSubject, ViewVerbs } from '../protocol/verbs.ts';
+import type { HostVerbs, TreePath, ViewSubject, ViewVerbs } from '../protocol/verbs.ts';
 import type { Log } from './failures.ts';
 import { inBackground, inFull } from './failures.ts';
 import { type CommandName, commandId, PANELS, type ViewKind } from './names.ts';
@@ -30,6 +30,7 @@ export interface PanelSource {
   neighbours(runFolder: string, id: string): Promise<Neighbours>;
   /** The trees of a step with their tokens' numbers. */
   grown(runFolder: string, step: number): Promise<Grown[]>;
+  counterfactuals(runFolder: string, tree: string): ReturnType<HostVerbs['counterfactuals']>;
   /** Throws a FailureError, which the view then shows, where the folder is no run that can be read. */
   check(runFolder: string): void;
   /** Whether a worker owns the run. */
@@ -163,6 +164,10 @@ export class Panels implements vscode.Disposable {
       openTree: async tree => void (await run('openTree', about({ tree }))),
       openTrajectory: async (tree, path, segment) =>
         void (await run('openTrajectory', about({ tree, path, ...(segment !== undefined && { segment }) }))),
+      counterfactuals: tree => this.#source.counterfactuals(opened.subject.runFolder, tree),
+      branchFrom: async (tree, path, segment) =>
+        void (await run('branchFromHere', about({ tree, path, segment }))),
+      compare: async (one, other) => void (await run('compareTrajectory', { ...about(one), other })),
       runCommand: async command => void (await run(COMMANDS[command], about({}))),
       remember: subject => {
         opened.subject = { ...subject, runFolder: opened.subject.runFolder };
@@ -211,7 +216,7 @@ export class Panels implements vscode.Disposable {
   }
 }
 
-const run = (name: CommandName, target: Target): Thenable<unknown> =>
+const run = (name: CommandName, target: Target & { other?: TreePath }): Thenable<unknown> =>
   vscode.commands.executeCommand(commandId(name), target);
 
 const keyOf = (kind: ViewKind, { runFolder, tree }: ViewSubject): string =>

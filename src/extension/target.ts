@@ -6,12 +6,14 @@ export interface Target {
   tree?: string;
   path?: number;
   segment?: number;
+  /** Tokens of the segment that are kept, where it is cut. */
+  token?: number;
   /** Name of a folder in the run's checkpoints. */
   checkpoint?: string;
 }
 
 const TEXTS = ['runFolder', 'tree', 'checkpoint'] as const;
-const NUMBERS = ['path', 'segment'] as const;
+const NUMBERS = ['path', 'segment', 'token'] as const;
 
 /** Commands can be run with anything: what is not of the right kind is left out. */
 export function targetOf(argument: unknown): Target {

@@ -1,5 +1,6 @@
 /** Folding, lenses and hovers of trajectory documents. Knows nothing of how a document is laid out or tinted. */
 import * as vscode from 'vscode';
+import { isCounterfactual } from '../core/counterfactual.ts';
 import { pieceOf } from '../core/pieces.ts';
 import { commandId, TRAJECTORY } from './names.ts';
 import { LEGENDS, segmentLens } from './overlay.ts';
@@ -50,6 +51,12 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
     command: commandId('compareTrajectory'),
     arguments: [{ ...address, segment } satisfies Target],
   });
+  const branch = (segment: number): vscode.Command => ({
+    title: 'Branch from Here…',
+    tooltip: 'Lets a policy go on from here, beside the training',
+    command: commandId('branchFromHere'),
+    arguments: [{ ...address, segment } satisfies Target],
+  });
   const openTree = (segment?: number): vscode.Command => ({
     title: 'Open Tree',
     command: commandId('openTree'),
@@ -67,6 +74,9 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
       lens(place.heading, { title: segmentLens(trajectory, place, credit), command: '' }),
       lens(place.heading, openTree(place.segment)),
       lens(place.heading, compare(place.segment)),
+      ...(isCounterfactual(address.tree) || trajectory.isGrowing
+        ? []
+        : [lens(place.heading, branch(place.segment))]),
     ]),
   ];
 }

@@ -1,4 +1,5 @@
 /** Lays one trajectory out as a text document and says where each token stands in it. Knows nothing of VS Code or files. */
+import { isCounterfactual } from '../core/counterfactual.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { textOf, textOffsets } from '../core/pieces.ts';
 import { segmentsOf } from '../core/tree.ts';
@@ -40,9 +41,10 @@ export interface TrajectoryText {
 }
 
 /** True where the loss saw the segment's tokens; credit is given to forced text only where it is trained. */
-export const isTrained = ({ segments, credit }: Tree, index: number): boolean =>
-  segments[index]!.kind === 'model' ||
-  (segments[index]!.kind === 'forced' && typeof credit?.hard[index] === 'number');
+export const isTrained = ({ id, segments, credit }: Tree, index: number): boolean =>
+  !isCounterfactual(id) &&
+  (segments[index]!.kind === 'model' ||
+    (segments[index]!.kind === 'forced' && typeof credit?.hard[index] === 'number'));
 
 /** The ids of a tree's tokens, and the bytes that they stand for. */
 export interface Words {
@@ -155,6 +157,9 @@ function headLines(tree: Tree, path: number, indices: readonly number[], isGrowi
       `# Task ${tree.task.id} · this document follows the tree while it grows`,
     ];
   const lines = [
+    ...(isCounterfactual(tree.id)
+      ? ['# A counterfactual, drawn beside the training: nothing of it was trained on']
+      : []),
     `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} (${origin}) · ${scored} · advantage ${signed(soft)} · ${counts} · ended by ${stop}`,
     `# Task ${tree.task.id}${tree.task.ability && ` (${tree.task.ability})`} · accepted: ${tree.task.references.join(' | ')}${reward?.answer === undefined ? '' : ` · answered: ${reward.answer}`}`,
   ];

@@ -1,5 +1,6 @@
 /** Starts the program and asks live workers. A worker is found by its run folder and never owned: this file ends only evaluations. Knows nothing of views. */
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { FailureError } from '../core/types.ts';
 import type { WorkerVerbs } from '../protocol/verbs.ts';
 import { connectWorker } from '../run/lock.ts';
@@ -18,14 +19,22 @@ export interface Outcome {
   err: string;
 }
 
-/** Characters of a program's output that are kept. */
+/** Characters of a program's output that are kept, where nobody asks for more. */
 const KEPT = 1 << 20;
+
+export interface Hearing {
+  /** Told each line of the program's standard error. */
+  line?(text: string): void;
+  /** Characters of its output that are kept. */
+  kept?: number;
+}
 
 /** Runs the program to its end; a given signal ends it early. Rejects where it cannot be started. */
 export function runProgram(
   { script, runtime }: Program,
   args: readonly string[],
   signal?: AbortSignal,
+  { line, kept = KEPT }: Hearing = {},
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const child = spawn(runtime, [script, ...args], {
@@ -38,10 +47,11 @@ export function runProgram(
     const outcome: Outcome = { code: null, out: '', err: '' };
     child.stdout
       .setEncoding('utf8')
-      .on('data', (text: string) => (outcome.out = (outcome.out + text).slice(-KEPT)));
+      .on('data', (text: string) => (outcome.out = (outcome.out + text).slice(-kept)));
     child.stderr
       .setEncoding('utf8')
       .on('data', (text: string) => (outcome.err = (outcome.err + text).slice(-KEPT)));
+    if (line !== undefined) createInterface({ input: child.stderr }).on('line', line);
     child.once('error', error => {
       if (error.name === 'AbortError') return;
       reject(
@@ -139,4 +149,4 @@ function measured(value: unknown): Measured {
   };
 }
 
-const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1)!;
+export const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1)!;

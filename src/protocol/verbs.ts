@@ -1,8 +1,9 @@
 /** What the processes may ask each other. Every verb is answered or refused; its effect is visible only as later facts. */
+import type { Counterfactual } from '../core/counterfactual.ts';
 import type { Event } from '../core/events.ts';
 import type { Extreme } from '../core/extremes.ts';
 import type { Neighbours } from '../core/neighbours.ts';
-import type { Tree } from '../core/types.ts';
+import type { Failure, Tree } from '../core/types.ts';
 
 export const PROTOCOL = 1;
 
@@ -39,6 +40,12 @@ export interface ViewSubject {
   isLive?: boolean;
 }
 
+/** A trajectory of a run, or of a counterfactual. */
+export interface TreePath {
+  tree: string;
+  path: number;
+}
+
 /** Asked by a webview of the extension host. */
 export interface HostVerbs {
   /** First ask of every view: all facts so far that the view folds, in batches through `events` after it. */
@@ -51,6 +58,12 @@ export interface HostVerbs {
   openTree(id: string): void;
   openTrajectory(tree: string, path: number, segment?: number): void;
   runCommand(command: 'pause' | 'resume' | 'stop' | 'openConfig' | 'evaluate' | 'trainLive'): void;
+  /** What was drawn from the tree beside the training, and what of it cannot be read. */
+  counterfactuals(tree: string): { counterfactuals: Counterfactual[]; failures: Failure[] };
+  /** Asks the user what to draw from there; `show` is asked again when it is done. */
+  branchFrom(tree: string, path: number, segment: number): void;
+  /** Shows two trajectories of the run side by side. */
+  compare(one: TreePath, other: TreePath): void;
   /** Lets the window remember the subject over a reload. */
   remember(subject: ViewSubject): void;
 }

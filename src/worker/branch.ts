@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Config } from '../core/config.ts';
 import {
+  isCounterfactual,
   prefixOf,
   responseOf,
   takesResult,
@@ -57,6 +58,8 @@ export async function branch(
   request: BranchRequest,
 ): Promise<Counterfactual> {
   const { tree: id, at, signal, versions, progress } = request;
+  if (isCounterfactual(id))
+    throw refusal(`Tree ${id} is a counterfactual itself.`, 'Branch from the tree that it left.');
   const stored = { tree: await run.tree(id), columns: await run.columns(id) };
   const cut = prefixOf(stored, at);
   if (request.result !== undefined && !takesResult(cut)) throw noResult(request);

@@ -1,0 +1,80 @@
+/** Texts that a command asks the user to edit first, in an editor of their own; a lens, or a button, goes on with them. Knows nothing of what is done with one. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { FailureError } from '../core/types.ts';
+
+/** What becomes of a draft. */
+export interface DraftUse {
+  /** The lens above the text: what it does. */
+  title: string;
+  /** Given the path of the saved file. */
+  use(file: string): Promise<unknown>;
+}
+
+/** Names the editors of drafts in `when` clauses. */
+const CONTEXT = 'branchpoint.drafts';
+
+/** Drafts are files of the extension's own, so that closing one asks nothing. */
+export class Drafts implements vscode.Disposable {
+  readonly #folder: string;
+  readonly #command: string;
+  readonly #uses = new Map<string, DraftUse>();
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly #provider: vscode.Disposable;
+
+  /** `command` is the one that goes on with the draft in the active editor. */
+  constructor(storage: vscode.Uri, command: string) {
+    this.#folder = join(storage.fsPath, 'drafts');
+    this.#command = command;
+    this.#provider = vscode.languages.registerCodeLensProvider(
+      { scheme: 'file', pattern: new vscode.RelativePattern(this.#folder, '*') },
+      {
+        onDidChangeCodeLenses: this.#changed.event,
+        provideCodeLenses: ({ uri }) => this.#lenses(uri),
+      },
+    );
+  }
+
+  /** Shows a file of that name with the text, beside what the user is looking at. */
+  async open(name: string, text: string, use: DraftUse): Promise<vscode.TextEditor> {
+    await mkdir(this.#folder, { recursive: true });
+    const uri = vscode.Uri.file(join(this.#folder, name.replaceAll(/[^\w.~-]+/g, '-')));
+    await writeFile(uri.fsPath, text);
+    this.#uses.set(uri.fsPath, use);
+    await vscode.commands.executeCommand('setContext', CONTEXT, [...this.#uses.keys()]);
+    this.#changed.fire();
+    return vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), {
+      viewColumn: vscode.ViewColumn.Beside,
+      preview: false,
+    });
+  }
+
+  /** Saves the draft and goes on with it; the active editor's where none is named. */
+  async use(named?: vscode.Uri): Promise<unknown> {
+    const uri = named ?? vscode.window.activeTextEditor?.document.uri;
+    const use = uri && this.#uses.get(uri.fsPath);
+    if (uri === undefined || use === undefined)
+      throw new FailureError({
+        where: 'config',
+        message: 'The active editor holds no text that a command waits for.',
+        fix: 'Choose the command again that asked for it.',
+      });
+    const document = await vscode.workspace.openTextDocument(uri);
+    if (document.isDirty && !(await document.save()))
+      throw new FailureError({ where: 'store', message: `${uri.fsPath} could not be saved.` });
+    return use.use(uri.fsPath);
+  }
+
+  #lenses(uri: vscode.Uri): vscode.CodeLens[] {
+    const use = this.#uses.get(uri.fsPath);
+    if (use === undefined) return [];
+    const command = { title: `$(play) ${use.title}`, command: this.#command, arguments: [uri] };
+    return [new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), command)];
+  }
+
+  dispose(): void {
+    this.#provider.dispose();
+    this.#changed.dispose();
+  }
+}
