@@ -6,6 +6,7 @@ import { Template } from '@huggingface/jinja';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { makePieces, textOf, type Pieces } from '../core/pieces.ts';
 import { FailureError, type Message } from '../core/types.ts';
+import { bySections, type AddedToken } from './sections.ts';
 
 export interface Tokenizer {
   /** No token is added, and control tokens that the text spells are read as plain text: a tool's page cannot end a turn. */
@@ -46,13 +47,16 @@ export async function openTokenizer(folder: string): Promise<Tokenizer> {
   const encode = (text: string): number[] =>
     understood(`${folder}: tokenizer.json`, () => inner.encode(text, { add_special_tokens: false }).ids);
   const parts = understood(`${folder}: tokenizer.json`, () => partsWithoutControls(definition));
+  const encodeChat = understood(`${folder}: tokenizer.json`, () =>
+    bySections(encode, addedTokens(definition)),
+  );
   const vocabulary = understood(`${folder}: tokenizer.json`, () => vocabularyOf(definition, inner));
   const pieces = makePieces(vocabulary);
   const source = await templateOf(folder, config);
   const template = openTemplate(folder, config, source);
   return {
     encode: text => Int32Array.from(parts(text).flatMap(encode)),
-    encodePrompt: messages => Int32Array.from(encode(template(messages))),
+    encodePrompt: messages => Int32Array.from(encodeChat(template(messages))),
     decode: ids => textOf(pieces, ids),
     pieces,
     endIds: await endIdsOf(folder, config, inner),
@@ -62,10 +66,11 @@ export async function openTokenizer(folder: string): Promise<Tokenizer> {
   };
 }
 
+const addedTokens = (definition: Json): AddedToken[] => (definition['added_tokens'] ?? []) as AddedToken[];
+
 /** Cuts a text so that no part spells a control token (an added token marked `special`) whole. */
 function partsWithoutControls(definition: Json): (text: string) => string[] {
-  const added = (definition['added_tokens'] ?? []) as { content: string; special?: boolean }[];
-  const controls = added
+  const controls = addedTokens(definition)
     .filter(({ special, content }) => special && content.length > 1)
     .map(({ content }) => content);
   if (controls.length === 0) return text => [text];
