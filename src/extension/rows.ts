@@ -1,6 +1,6 @@
 /** What the rows of the run explorer say, in words for eyes and for screen readers. Knows nothing of VS Code or files. */
 import type { CheckResult, CheckStatus } from '../core/checkup.ts';
-import type { FinishedStep, RunState } from '../core/fold.ts';
+import type { FinishedStep, LiveTree, RunState } from '../core/fold.ts';
 import type { Manifest } from '../run/manifest.ts';
 import type { TreeEntry } from '../run/offsets.ts';
 import type { RunSummary } from '../run/runs.ts';
@@ -131,12 +131,19 @@ export function stepLabel({ step, summary }: FinishedStep): string {
 }
 
 /** The step that is under way: what is grown of it so far. */
-export function liveStepDescription(live: NonNullable<RunState['live']>): string {
-  const judged = live.trees.filter(({ rewards }) => rewards !== undefined).length;
-  const segments = live.trees.reduce((sum, tree) => sum + tree.segments.length, 0);
-  return judged > 0
-    ? `${judged} of ${live.trees.length} trees done`
-    : `growing ${counted(live.trees.length, 'tree')}, ${counted(segments, 'segment')}`;
+/** `3 of 8 trees done, 2 calls under way`, then `learning`. */
+export function liveStepDescription({ trees, tasks }: NonNullable<RunState['live']>): string {
+  const done = trees.filter(({ rewards, failure }) => rewards !== undefined || failure !== undefined).length;
+  if (done > 0 && done >= tasks.length) return 'learning';
+  const calls = trees.reduce((sum, tree) => sum + openCalls(tree), 0);
+  const waiting = calls === 0 ? '' : `, ${counted(calls, 'call')} under way`;
+  return `${done} of ${counted(tasks.length, 'tree')} done${waiting}`;
+}
+
+/** Turns that ended by a call whose result is not there yet. */
+function openCalls({ segments }: LiveTree): number {
+  const answered = new Set(segments.filter(({ kind }) => kind === 'tool').map(({ parent }) => parent));
+  return segments.filter(({ segment, stop }) => stop === 'call' && !answered.has(segment)).length;
 }
 
 export function treeDescription({
@@ -147,10 +154,11 @@ export function treeDescription({
   return `${reward === undefined ? 'not judged' : `R ${short(reward)}`} · ${branches} branched, ${refused} refused`;
 }
 
-/** `sample-1 step 12/40 · R .62`, after an icon. */
-export function statusText(run: RunSummary): string {
+/** `sample-1 step 12/40 · R .62 · 3 of 8 trees done`, after an icon; `live` is the step under way. */
+export function statusText(run: RunSummary, live?: RunState['live']): string {
   const status = statusOf(run);
-  return `$(${status === 'running' ? 'sync~spin' : RUN_ICONS[status].icon}) ${runTitle(run)} ${runDescription(run)}`;
+  const phase = status === 'running' && live ? ` · ${liveStepDescription(live)}` : '';
+  return `$(${status === 'running' ? 'sync~spin' : RUN_ICONS[status].icon}) ${runTitle(run)} ${runDescription(run)}${phase}`;
 }
 
 /** `.58 [.53, .62] · greedy .84`: mean with its 95 % interval. */
@@ -168,11 +176,14 @@ export const accuracyOf = ({
 /** `Training on cpu · python: bubblewrap … · about 1 min`: what a run that has just begun runs on; its pace is that of `like` until it has its own. */
 export function liveLine({ run, steps, summaries }: RunState, like: readonly FinishedStep[]): string {
   const paces = summaries.length > 0 ? summaries : like;
-  const total = paces.reduce((sum, { summary }) => sum + summary.seconds.total, 0);
-  const minutes = Math.max(1, Math.round(((total / paces.length) * steps) / 60));
-  const parts = [`Training on ${run?.device ?? 'a device that is not told yet'}`];
+  const seconds = paces.reduce((sum, { summary }) => sum + summary.seconds.total, 0);
+  const minutes = Math.max(1, Math.round(((seconds / paces.length) * steps) / 60));
   const python = run?.tools.python;
-  if (python !== undefined) parts.push(`Python in ${python}`);
-  if (paces.length > 0) parts.push(`about ${minutes} min`);
-  return parts.join(' · ');
+  return [
+    `Training on ${run?.device ?? 'a device that is not told yet'}`,
+    ...(python === undefined ? [] : [`python: ${python}`]),
+    ...(paces.length === 0
+      ? []
+      : [minutes < 90 ? `about ${minutes} min` : `about ${Math.round(minutes / 60)} h`]),
+  ].join(' · ');
 }

@@ -86,6 +86,11 @@ export class Runs implements vscode.Disposable {
     };
   }
 
+  /** The step that a live run is in; undefined between steps. */
+  liveStep(folder: string): RunState['live'] {
+    return this.#followed.get(folder)?.state.live;
+  }
+
   /** The state that the facts so far fold to: of a live run always the newest, of an ended one read on demand. */
   async state(folder: string): Promise<RunState> {
     const followed = this.#followed.get(folder);

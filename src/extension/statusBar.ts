@@ -17,7 +17,8 @@ export class StatusBar implements vscode.Disposable {
   #draw(runs: Runs): void {
     const [run, ...others] = runs.live();
     if (run === undefined) return this.item.hide();
-    this.item.text = statusText(run) + (others.length > 0 ? ` +${others.length}` : '');
+    this.item.text =
+      statusText(run, runs.liveStep(run.folder)) + (others.length > 0 ? ` +${others.length}` : '');
     this.item.tooltip = [run, ...others].map(runLabel).join('\n');
     this.item.accessibilityInformation = { label: runLabel(run) };
     this.item.command = {

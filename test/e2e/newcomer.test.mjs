@@ -62,19 +62,46 @@ describe('a newcomer', () => {
     const dashboard = await user.dashboard('recorded');
     await user.reads(dashboard, 'Reward', /at step \d+/);
     await user.reads(dashboard, 'Held-out accuracy', /sampled .* at step 0/);
+  });
+
+  it('reads beside it, without another click, why a branch was refused', async () => {
+    const tree = await user.view('body[data-view="tree"] .card .verdict');
+    const verdict = await tree.locator('.card .verdict').first().innerText();
+    assert.match(verdict, /^P \.\d\d (< draw|≤ τ) \.\d\d → refused$/);
     await shoot('sample');
   });
 
-  it('launches a run from the palette and sees its points arrive', async () => {
+  it('trains live by one button, reads device, sandbox and the time left, and sees points arrive', async () => {
     goOnForLong(sampleConfig(home.user));
-    await user.command('Branchpoint: Launch Run');
+    const recorded = await user.dashboard('recorded');
+    await recorded.locator('vscode-button', { hasText: 'Train Live' }).click();
     run = await until(() => liveRunIn(home.user), 'a run folder with a worker');
     pid = liveLock(run).pid;
     const dashboard = await user.dashboard(basename(run));
     await user.reads(dashboard, 'Reward', /at step 1\b/);
+    for (const told of [
+      / cpu /,
+      /python: \w+ with Python 3/,
+      /(min|h|s) left/,
+      /growing step \d+: \d+ segments/,
+    ])
+      await user.tells(dashboard, 'header', told);
+    await user.tells(browser.page, '.statusbar', /step \d+\/4000 .*(trees? done|learning)/);
     await user.reads(dashboard, 'Reward', /at step ([2-9]|\d\d)/);
+    await user.reads(dashboard, 'Entropy', /at step ([2-9]|\d\d)/);
     await user.row(basename(run)).waitFor();
     await shoot('live');
+  });
+
+  it('opens the worst rollout of a point by a click on it', async () => {
+    const dashboard = await user.dashboard(basename(run));
+    await dashboard.locator('canvas[aria-label^="Reward:"]').click();
+    const worst = dashboard.locator('.pinned [data-extreme="worst"]:enabled');
+    await worst.waitFor();
+    assert.match(await worst.getAttribute('aria-label'), /^Worst .*: open trajectory \d+ of tree \d+\.\d+$/);
+    await worst.click();
+    await browser.page.locator('.view-line', { hasText: '# Tree' }).first().waitFor();
+    await browser.page.locator('.view-overlays .cdr[class*="ced-"]').first().waitFor();
   });
 
   it('reloads the window and sees the same run go on', async () => {

@@ -73,6 +73,8 @@ export function userOf(page) {
         `${chart}: ${wanted}`,
         180_000,
       ),
+    tells: (frame, selector, wanted) =>
+      until(async () => wanted.test(await textOf(frame.locator(selector).first())), `${selector}: ${wanted}`),
     sees: (frame, selector, text) =>
       until(
         async () => (await textOf(frame.locator(selector).first())).includes(text),

@@ -27,6 +27,10 @@ interface Manifest {
     viewsWelcome: { view: string; contents: string }[];
     languages: { id: string }[];
     grammars: { path: string }[];
+    walkthroughs: {
+      icon: string;
+      steps: { description: string; media: { markdown: string }; completionEvents: string[] }[];
+    }[];
     languageModelTools: {
       name: string;
       modelDescription: string;
@@ -128,11 +132,33 @@ describe('manifest', () => {
     }
   });
 
+  it('walks a newcomer through the sample, a live run, a tree, a trajectory and an evaluation, each with one button', () => {
+    const [walkthrough, other] = contributes.walkthroughs;
+    assert.equal(other, undefined);
+    const known = new Set(contributes.commands.map(({ command }) => command));
+    const buttons = walkthrough!.steps.map(({ description }) =>
+      [...description.matchAll(/\(command:([\w.]+)\)/g)].map(([, command]) => command!),
+    );
+    assert.deepEqual(buttons.flat(), [
+      'branchpoint.openSample',
+      'branchpoint.trainLive',
+      'branchpoint.openTree',
+      'branchpoint.openTrajectory',
+      'branchpoint.evaluateCheckpoint',
+    ]);
+    for (const { completionEvents } of walkthrough!.steps)
+      for (const event of completionEvents) assert.ok(known.has(event.replace('onCommand:', '')), event);
+  });
+
   it('names only files that are there', () => {
     const files = [
       manifest.icon,
       contributes.views.branchpoint![0]!.icon,
       ...contributes.grammars.map(({ path }) => path),
+      ...contributes.walkthroughs.flatMap(({ icon, steps }) => [
+        icon,
+        ...steps.map(({ media }) => media.markdown),
+      ]),
     ];
     assert.deepEqual(
       files.filter(file => !existsSync(file)),

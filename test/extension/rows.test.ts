@@ -5,6 +5,7 @@ import {
   checkLabel,
   CONTEXTS,
   gitText,
+  liveLine,
   liveStepDescription,
   runDescription,
   runFacts,
@@ -15,6 +16,8 @@ import {
   statusOf,
   statusText,
 } from '../../src/extension/rows.ts';
+import { emptyState, type FinishedStep, type LiveSegment } from '../../src/core/fold.ts';
+import { stepSummary } from '../fakes/stepSummary.ts';
 import type { RunSummary } from '../../src/run/runs.ts';
 
 const live: RunSummary = {
@@ -111,13 +114,43 @@ describe('rows', () => {
     );
   });
 
-  it('count what is grown of the step that is under way', () => {
+  it('count what is done of the step that is under way, and the calls that it waits for', () => {
     const tree = { id: '3.0', segments: [], calls: {}, decisions: [] };
-    const step = { step: 3, at: '', tasks: [], trees: [tree, { ...tree, id: '3.1' }] };
-    assert.equal(liveStepDescription(step), 'growing 2 trees, 0 segments');
+    const grown = (segment: number, rest: Partial<LiveSegment>): LiveSegment => ({
+      ...{ segment, parent: segment - 1, kind: 'model', tokens: 3, turn: 0, path: 0, origin: 'initial' },
+      ...rest,
+    });
+    const asks = grown(1, { stop: 'call' });
+    const waits = { ...tree, segments: [asks, grown(2, { kind: 'tool' }), grown(3, { stop: 'call' })] };
+    const step = { step: 3, at: '', tasks: ['a', 'b'], trees: [waits, { ...tree, segments: [asks] }] };
+    assert.equal(liveStepDescription(step), '0 of 2 trees done, 2 calls under way');
+    const judged = { ...tree, rewards: [1] };
+    assert.equal(liveStepDescription({ ...step, trees: [judged, tree] }), '1 of 2 trees done');
+    assert.equal(liveStepDescription({ ...step, trees: [judged, judged] }), 'learning');
     assert.equal(
-      liveStepDescription({ ...step, trees: [{ ...tree, rewards: [1] }, tree] }),
-      '1 of 2 trees done',
+      statusText(live, { ...step, trees: [judged, waits] }),
+      '$(sync~spin) sample-1 step 12/40 · R .62 · 1 of 2 trees done, 1 call under way',
+    );
+  });
+
+  it('say what a run that has just begun runs on, and for how long at the pace of another until it has its own', () => {
+    const state = emptyState();
+    state.steps = 40;
+    const step = (total: number): FinishedStep => ({
+      step: 1,
+      at: '',
+      summary: stepSummary({ seconds: { total, rollout: 0, learn: 0 } }),
+    });
+    assert.equal(liveLine(state, []), 'Training on a device that is not told yet');
+    state.run = { device: 'cpu', tools: { python: 'pyodide with Python 3.13' } } as never;
+    assert.equal(
+      liveLine(state, [step(3)]),
+      'Training on cpu · python: pyodide with Python 3.13 · about 2 min',
+    );
+    state.summaries.push(step(600));
+    assert.equal(
+      liveLine(state, [step(3)]),
+      'Training on cpu · python: pyodide with Python 3.13 · about 7 h',
     );
   });
 });
