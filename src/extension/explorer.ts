@@ -8,8 +8,8 @@ import type { Log } from './failures.ts';
 import { inBackground, showFailure } from './failures.ts';
 import { VIEWS } from './names.ts';
 import { statusOf } from './rows.ts';
-import type { Grouping } from './runList.ts';
-import { GROUPINGS, listDescription, listRuns } from './runList.ts';
+import type { Grouping, RunList } from './runList.ts';
+import { filterMessage, GROUPINGS, listDescription, listRuns } from './runList.ts';
 import type { Runs } from './runs.ts';
 
 /** What the explorer shows and remembers with. */
@@ -122,8 +122,12 @@ export class Explorer implements vscode.TreeDataProvider<Row>, vscode.Disposable
     return item;
   }
 
-  #list(): ReturnType<typeof listRuns> {
-    return listRuns(this.#runs.list(), this.filter, this.grouping);
+  #list(): RunList {
+    const runs = this.#runs.list();
+    const list = listRuns(runs, this.filter, this.grouping);
+    // A view that is alone in its container shows no description; and with a message it shows no welcome.
+    this.view.message = filterMessage(this.filter, list, runs.length) ?? '';
+    return list;
   }
 
   #describe(): void {

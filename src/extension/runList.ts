@@ -106,6 +106,12 @@ export function listDescription(filter: string, grouping: Grouping): string | un
   return parts.length === 0 ? undefined : parts.join(' · ');
 }
 
+/** What stands over a filtered list: how much of it is seen. Nothing where there is no filter, or where nothing matches it. */
+export function filterMessage(filter: string, { plain, groups }: RunList, all: number): string | undefined {
+  const shown = new Set([plain, ...groups.map(({ runs }) => runs)].flat()).size;
+  return filter === '' || shown === 0 ? undefined : `${shown} of ${all} runs match “${filter}”`;
+}
+
 /** Steps that are listed one by one; older ones are in hundreds. */
 const NEWEST_STEPS = 500;
 const STEPS_TOGETHER = 100;

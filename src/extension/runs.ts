@@ -9,7 +9,7 @@ import { FILES } from '../run/layout.ts';
 import { liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
 import type { Glance, RunSummary } from '../run/runs.ts';
-import { glanceAt, stampOf } from '../run/runs.ts';
+import { glanceAt, glanceAtAll, stampOf } from '../run/runs.ts';
 import type { Log } from './failures.ts';
 import { inBackground } from './failures.ts';
 
@@ -17,8 +17,6 @@ import { inBackground } from './failures.ts';
 const QUIET_MS = 300;
 /** A long look through many folders shows what it has after this time, and then whenever that has doubled. */
 const FIRST_SHOW_MS = 100;
-/** Folders that are looked at together: a disk far away answers each of them late. */
-const TOGETHER = 16;
 /** How often it is asked whether a live run's worker still lives: one that was killed says nothing. */
 const LIFE_MS = 2000;
 /** States of ended runs that are kept. */
@@ -120,7 +118,8 @@ export class Runs implements vscode.Disposable {
 
   /** Takes a run folder in that was just made, without looking through all others. */
   async add(folder: string): Promise<RunSummary> {
-    await this.#look(folder);
+    const glance = await glanceAt(folder, this.#known.get(folder));
+    if (glance !== undefined) this.#take(folder, glance);
     this.#changed.fire(undefined);
     const summary = this.get(folder);
     if (summary === undefined) throw new Error(`${folder} is not a run folder.`);
@@ -140,30 +139,24 @@ export class Runs implements vscode.Disposable {
     const sources = [...new Set(await this.#sources())];
     const folders = (await Promise.all(sources.map(foldersIn))).flat();
     const found = new Set<string>();
-    for (let i = 0; i < folders.length; i += TOGETHER) {
-      await Promise.all(
-        folders.slice(i, i + TOGETHER).map(async folder => {
-          if (await this.#look(folder)) found.add(folder);
-        }),
-      );
-      if (performance.now() - began < show) continue;
+    await glanceAtAll(folders, this.#known, (folder, glance) => {
+      if (glance === undefined) return;
+      found.add(folder);
+      this.#take(folder, glance);
+      if (performance.now() - began < show) return;
       this.#changed.fire(undefined);
       show = 2 * (performance.now() - began);
-    }
+    });
     for (const folder of this.#known.keys()) if (!found.has(folder)) this.#forget(folder);
     this.#watch(sources);
     this.#changed.fire(undefined);
   }
 
-  /** Reads a run's summary where something in its folder changed. False where it is no run folder. */
-  async #look(folder: string): Promise<boolean> {
-    const glance = await glanceAt(folder, this.#known.get(folder));
-    if (glance === undefined) return false;
+  #take(folder: string, glance: Glance): void {
     this.#known.set(folder, glance);
     const isLive = glance.summary.status === 'live';
     if (isLive && !this.#followed.has(folder)) this.#followLive(folder);
     if (!isLive) this.#unfollow(folder);
-    return true;
   }
 
   #followLive(folder: string): void {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { listDescription, listRuns, matches, stepList, tagsOf } from '../../src/extension/runList.ts';
+import {
+  filterMessage,
+  listDescription,
+  listRuns,
+  matches,
+  stepList,
+  tagsOf,
+} from '../../src/extension/runList.ts';
 import type { RunSummary } from '../../src/run/runs.ts';
 
 const run = (name: string, change: Partial<RunSummary> = {}): RunSummary => ({
@@ -81,6 +88,10 @@ describe('the list of runs', () => {
   it('says what it leaves out and how it is ordered', () => {
     assert.equal(listDescription('', 'none'), undefined);
     assert.equal(listDescription('seed', 'tag'), '“seed” · by tag');
+    const message = (filter: string): string | undefined =>
+      filterMessage(filter, listRuns(runs, filter, 'tag'), runs.length);
+    assert.equal(message('arpo'), '2 of 5 runs match “arpo”');
+    assert.deepEqual([message(''), message('nothing')], [undefined, undefined]);
   });
 
   it('takes tags from a text with commas', () => {
