@@ -1,9 +1,11 @@
 /** What the extension consists of while it is active: commands work on it, tests look at it. Knows nothing of what its parts do. */
 import type * as vscode from 'vscode';
 import type { Checks } from './checks.ts';
+import type { ConfigDocuments } from './configDocuments.ts';
 import type { Confirm } from './confirm.ts';
 import type { TokenDecorations } from './decorations.ts';
 import type { Drafts } from './drafts.ts';
+import type { DryRuns } from './dryRuns.ts';
 import type { Explorer } from './explorer.ts';
 import type { Log } from './failures.ts';
 import type { Panels } from './panels.ts';
@@ -23,6 +25,8 @@ export interface App {
   panels: Panels;
   trajectories: Trajectories;
   checks: Checks;
+  configs: ConfigDocuments;
+  dryRuns: DryRuns;
   decorations: TokenDecorations;
   drafts: Drafts;
   rescores: Rescores;

@@ -37,19 +37,33 @@ const SEVERITIES: Readonly<Record<CheckResult['status'], vscode.DiagnosticSeveri
 export class Checks implements vscode.Disposable {
   readonly #program: () => Program;
   readonly #trajectories: Trajectories;
+  readonly #told: (subject: string) => readonly string[];
   readonly #known = new Map<string, Known>();
   readonly #problems = vscode.languages.createDiagnosticCollection('branchpoint-checks');
   readonly #changed = new vscode.EventEmitter<string>();
-  readonly #edits: vscode.Disposable;
+  readonly #documents: vscode.Disposable[];
   /** The subject whose check began, ended or became stale. */
   readonly onDidChange = this.#changed.event;
 
-  constructor(program: () => Program, trajectories: Trajectories) {
+  /** `told` gives the messages that somebody else shows of a subject: those are not shown a second time. */
+  constructor(
+    program: () => Program,
+    trajectories: Trajectories,
+    told: (subject: string) => readonly string[],
+  ) {
     this.#program = program;
     this.#trajectories = trajectories;
-    this.#edits = vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-      if (contentChanges.length > 0) this.#forgetAbout(document.uri);
-    });
+    this.#told = told;
+    const publish = ({ uri }: vscode.TextDocument): void => {
+      if (this.#known.has(uri.fsPath)) this.#publish();
+    };
+    this.#documents = [
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+        if (contentChanges.length > 0) this.#forgetAbout(document.uri);
+      }),
+      vscode.workspace.onDidOpenTextDocument(publish),
+      vscode.workspace.onDidCloseTextDocument(publish),
+    ];
   }
 
   /** What the last check found, in its order; undefined where there was none or the file was edited since. */
@@ -137,11 +151,14 @@ export class Checks implements vscode.Disposable {
 
   #publish(): void {
     const byFile = new Map<string, vscode.Diagnostic[]>();
-    for (const { locations } of this.#known.values())
+    for (const [subject, { locations }] of this.#known) {
+      const told = this.#told(subject);
       for (const location of locations) {
+        if (told.some(message => location.result.message.includes(message))) continue;
         const key = location.uri.toString();
         byFile.set(key, [...(byFile.get(key) ?? []), problemOf(location)]);
       }
+    }
     this.#problems.clear();
     for (const [uri, problems] of byFile) this.#problems.set(vscode.Uri.parse(uri), problems);
   }
@@ -149,7 +166,7 @@ export class Checks implements vscode.Disposable {
   dispose(): void {
     for (const { running } of this.#known.values()) running?.abort.abort();
     this.#known.clear();
-    vscode.Disposable.from(this.#edits, this.#problems, this.#changed).dispose();
+    vscode.Disposable.from(...this.#documents, this.#problems, this.#changed).dispose();
   }
 }
 

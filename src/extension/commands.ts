@@ -10,6 +10,7 @@ import { CHECK_COMMANDS } from './checkCommands.ts';
 import { COMPARE_COMMANDS } from './compareTrajectory.ts';
 import { CONTROL_COMMANDS } from './controlCommands.ts';
 import { DIAGNOSIS_COMMANDS } from './diagnosisCommand.ts';
+import { DRY_RUN_COMMANDS } from './dryRunCommand.ts';
 import { CATEGORY, commandId, COMMANDS, type CommandName } from './names.ts';
 import { newConfiguration } from './newConfigurationCommand.ts';
 import { checkpointFolder, pickCheckpoint, pickPath, pickTree, runOf } from './pickers.ts';
@@ -33,6 +34,7 @@ const HANDLERS: Record<CommandName, Handler> = {
   ...CHECK_COMMANDS,
   ...BRANCH_COMMANDS,
   ...RESCORE_COMMANDS,
+  ...DRY_RUN_COMMANDS,
   async openDashboard(app, argument) {
     const runFolder = await runOf(app, targetOf(argument), COMMANDS.openDashboard.title);
     if (runFolder !== undefined) app.panels.show('dashboard', { runFolder });

@@ -7,9 +7,12 @@ import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
 import { Checks } from './checks.ts';
 import { registerCommands } from './commands.ts';
+import { ConfigDocuments } from './configDocuments.ts';
+import { registerConfigFeatures } from './configFeatures.ts';
 import { confirm } from './confirm.ts';
 import { TokenDecorations } from './decorations.ts';
 import { Drafts } from './drafts.ts';
+import { DryRuns } from './dryRuns.ts';
 import { Explorer } from './explorer.ts';
 import { inBackground } from './failures.ts';
 import { commandId, CONFIG_SUFFIX } from './names.ts';
@@ -38,7 +41,8 @@ export function activate(context: vscode.ExtensionContext): App {
   const dist = vscode.Uri.joinPath(context.extensionUri, 'dist').fsPath;
   const runtime = (): string => setting('nodePath') || process.execPath;
   const program = (): Program => ({ script: join(dist, 'branchpoint.cjs'), runtime: runtime() });
-  const checks = new Checks(program, trajectories);
+  const configs = new ConfigDocuments();
+  const checks = new Checks(program, trajectories, path => configs.messages(path));
   const app: App = {
     context,
     log,
@@ -52,6 +56,8 @@ export function activate(context: vscode.ExtensionContext): App {
     rescores: new Rescores(),
     statusBar: new StatusBar(runs),
     checks,
+    configs,
+    dryRuns: new DryRuns(context.workspaceState),
     confirm,
     program,
     workerProgram: async () => ({
@@ -66,6 +72,8 @@ export function activate(context: vscode.ExtensionContext): App {
     watchWorkspace(refresh, () => overlayChanged.fire()),
     trajectories,
     app.checks,
+    configs,
+    registerConfigFeatures(app),
     registerTrajectoryFeatures(trajectories, overlayChanged.event),
     app.decorations,
     registerResolvedConfigs(),

@@ -10,6 +10,7 @@ export const COMMANDS = {
   launchRun: { title: 'Launch Run', icon: 'play' },
   trainLive: { title: 'Train Live', icon: 'zap' },
   validateConfiguration: { title: 'Validate Configuration', icon: 'check' },
+  dryRun: { title: 'Dry Run (1 Step)', icon: 'debug-step-over' },
   checkRun: { title: 'Check Run', icon: 'tasklist' },
   showCheck: { title: 'Show What a Check Is About', icon: 'go-to-file' },
   pauseRun: { title: 'Pause Run', icon: 'debug-pause' },

@@ -74,7 +74,8 @@ export function failureOf({ code, err }: Outcome): FailureError {
   const said = err
     .replace(NODE_WARNING, '')
     .trim()
-    .replace(/^branchpoint: /, '');
+    // What it told of its progress comes before.
+    .replace(/^(?:[^]*\n)?branchpoint: /, '');
   return new FailureError({
     where: code === 2 ? 'config' : 'bug',
     message: said === '' ? `The worker ended with code ${code} and said nothing.` : said,
