@@ -1,4 +1,4 @@
-/** Breaks long lines and remembers where. Knows nothing of tokens or editors. */
+/** Breaks long lines and remembers where, and makes control characters visible. Knows nothing of tokens or editors. */
 
 /** `breaks` ascend: offsets into the text as it was, before each of which one line feed was added. */
 export interface Wrapped {
@@ -55,3 +55,10 @@ function countBelow(ascending: ArrayLike<number>, limit: number): number {
   }
   return low;
 }
+
+/** Control characters as the pictures that Unicode has for them, one for one: an editor would drop or normalise them. */
+export const visible = (text: string): string =>
+  // eslint-disable-next-line no-control-regex -- these are the characters that must be shown
+  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, char =>
+    char === '\u007f' ? '␡' : String.fromCharCode(0x2400 + char.charCodeAt(0)),
+  );

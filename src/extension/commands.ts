@@ -21,6 +21,7 @@ import { SAMPLE_COMMANDS } from './sampleCommands.ts';
 import { RESCORE_COMMANDS } from './rescoreRollouts.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
+import { BROWSE_COMMANDS } from './trajectoryBrowser.ts';
 import { TRAJECTORY_COMMANDS } from './trajectoryCommands.ts';
 import { evaluate } from './workers.ts';
 
@@ -66,6 +67,7 @@ const HANDLERS: Record<CommandName, Handler> = {
   evaluateCheckpoint,
   ...TRAJECTORY_COMMANDS,
   ...COMPARE_COMMANDS,
+  ...BROWSE_COMMANDS,
   async openConfiguration(app, argument) {
     const runFolder = await runOf(app, targetOf(argument), COMMANDS.openConfiguration.title);
     if (runFolder === undefined) return;

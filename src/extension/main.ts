@@ -27,6 +27,7 @@ import { Runs } from './runs.ts';
 import { setting } from './settings.ts';
 import { StatusBar } from './statusBar.ts';
 import { Trajectories } from './trajectories.ts';
+import { registerTrajectoryBrowser } from './trajectoryBrowser.ts';
 import { registerTrajectoryFeatures } from './trajectoryFeatures.ts';
 import type { Program } from './workers.ts';
 import { neighboursOf, treeOf, treeSource } from './treeSource.ts';
@@ -79,6 +80,7 @@ export function activate(context: vscode.ExtensionContext): App {
     registerResolvedConfigs(),
     app.drafts,
     app.rescores,
+    registerTrajectoryBrowser(context.extensionUri, log),
     app.statusBar,
     app.panels,
     app.explorer,

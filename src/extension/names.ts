@@ -32,6 +32,7 @@ export const COMMANDS = {
   branchFromHere: { title: 'Branch from Here…', icon: 'git-branch' },
   rescoreRollouts: { title: 'Re-score Rollouts…', icon: 'law' },
   useDraft: { title: 'Go On with This Text', icon: 'play' },
+  browseTrajectories: { title: 'Browse Trajectories', icon: 'list-tree' },
   openConfiguration: { title: 'Open the Run’s Configuration', icon: 'settings' },
   collectDiagnosis: { title: 'Collect Diagnosis Bundle', icon: 'report' },
   filterRuns: { title: 'Filter Runs…', icon: 'filter' },
@@ -64,6 +65,8 @@ export const VIEWS = { runs: 'branchpoint.runs' } as const;
 export const PANELS = { dashboard: 'branchpoint.dashboard', tree: 'branchpoint.tree' } as const;
 export type ViewKind = keyof typeof PANELS;
 
+/** The editor of trees.jsonl. */
+export const BROWSER = 'branchpoint.trajectories';
 export const TRAJECTORY = 'branchpoint-trajectory';
 /** Scheme of documents that show a run's configuration as it was resolved. */
 export const RESOLVED_CONFIG = 'branchpoint-config';

@@ -4,7 +4,7 @@ import type { Pieces } from '../core/pieces.ts';
 import { textOf, textOffsets } from '../core/pieces.ts';
 import { segmentsOf } from '../core/tree.ts';
 import type { Decision, Segment, SegmentKind, TokenColumns, Tree } from '../core/types.ts';
-import { wrap, wrappedRange, type Wrapped } from '../core/wrap.ts';
+import { visible, wrap, wrappedRange, type Wrapped } from '../core/wrap.ts';
 
 /** Longest line, in UTF-16 units. */
 export const LINE_WIDTH = 200;
@@ -129,13 +129,6 @@ function makePage(count: number) {
   };
   return { line, segment, plain, finish: () => ({ text: parts.join(''), lineStarts, tokens, starts, ends }) };
 }
-
-/** Control characters as the pictures that Unicode has for them, one for one: an editor would drop or normalise them. */
-const visible = (text: string): string =>
-  // eslint-disable-next-line no-control-regex -- these are the characters that must be shown
-  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, char =>
-    char === '\u007f' ? '␡' : String.fromCharCode(0x2400 + char.charCodeAt(0)),
-  );
 
 function headLines(tree: Tree, path: number, indices: readonly number[], isGrowing: boolean): string[] {
   const { reward, calls, stop, origin } = tree.paths[path]!;

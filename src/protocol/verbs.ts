@@ -3,6 +3,7 @@ import type { Counterfactual } from '../core/counterfactual.ts';
 import type { Event } from '../core/events.ts';
 import type { Extreme } from '../core/extremes.ts';
 import type { Neighbours } from '../core/neighbours.ts';
+import type { TrajectoryMatch, TrajectoryQuery } from '../core/trajectorySearch.ts';
 import type { Failure, Tree } from '../core/types.ts';
 
 export const PROTOCOL = 1;
@@ -73,4 +74,55 @@ export interface ViewVerbs {
   /** `from` is 0 where the view must forget what it has (first batch, or the journal was replaced). */
   events(batch: { from: number; events: Event[] }): void;
   show(subject: ViewSubject): void;
+}
+
+/** One row of the list of trees. */
+export interface TreeRow {
+  id: string;
+  step: number;
+  /** The beginning of the task's question. */
+  question: string;
+  /** Mean over the trajectories that were judged; absent where none was. */
+  reward?: number;
+  paths: number;
+  branches: number;
+  refused: number;
+  /** Only while something is looked for: the trajectories that were found; empty where all of the tree are meant. */
+  matches?: TrajectoryMatch[];
+}
+
+/** What the list of trees is by now. */
+export interface TreeListing {
+  /** Rows of the list, and trees of the run. */
+  rows: number;
+  trees: number;
+  /** Trajectories that were found; absent while nothing is looked for. */
+  found?: number;
+  /** Share of the file that was looked through; 1 where it is done. */
+  share: number;
+  /** Why the list could not be read or looked through. */
+  problem?: string;
+}
+
+/** Asked of the extension host by the editor of trees.jsonl. */
+export interface TrajectoriesHostVerbs {
+  /** First ask of every view: the list follows through `listed`. `tools` are those of the run's configuration. */
+  ready(): { runFolder: string; name: string; tools: string[] };
+  /** Lists the trees with such a trajectory, all for a query that asks nothing; voids the search before. */
+  find(query: TrajectoryQuery): void;
+  /** Ends the search; what was found stays. */
+  stopFinding(): void;
+  rows(from: number, count: number): TreeRow[];
+  tree(id: string): Tree;
+  openTree(id: string, path: number, segment?: number): void;
+  openTrajectory(tree: string, path: number, segment?: number): void;
+  compare(tree: string, path: number): void;
+  /** Shows the file as it is. */
+  openPlainText(): void;
+}
+
+/** Asked by the extension host of the editor of trees.jsonl; the next only after the last was taken. */
+export interface TrajectoriesViewVerbs {
+  /** `isNew` where the rows are others than before, not only more of them. */
+  listed(listing: TreeListing, isNew: boolean): void;
 }

@@ -56,29 +56,49 @@ export function entryOf(tree: Tree, offset: number, length: number): TreeEntry {
   };
 }
 
+/** What a long look through trees.jsonl tells while it goes on, and what ends it. */
+export interface Looking {
+  /** Bytes of the file that were passed, and the entries so far. */
+  told?(bytes: number, entries: () => TreeEntry[]): void;
+  /** Once it is given the look rejects with its reason. */
+  signal?: AbortSignal;
+}
+
 /**
  * Entries of all whole lines of trees.jsonl, in order; those of `known` (a former answer) are not read again. The index
  * file is used as far as it fits the trees file, and the rest is scanned. Throws a FailureError with file and byte where
  * a line is not a tree.
  */
-export async function readOffsets(runFolder: string, known: readonly TreeEntry[] = []): Promise<TreeEntry[]> {
+export async function readOffsets(
+  runFolder: string,
+  known: readonly TreeEntry[] = [],
+  looking: Looking = {},
+): Promise<TreeEntry[]> {
   const path = join(runFolder, FILES.trees);
   const size = statOf(path)?.size ?? 0;
   const entries = known.length > 0 ? [...known] : await readIndex(runFolder, size);
-  if (nextByte(entries) > size) return readOffsets(runFolder);
+  if (nextByte(entries) > size) return readOffsets(runFolder, [], looking);
   if (nextByte(entries) === size) return entries;
-  return [...entries, ...(await scan(path, nextByte(entries)))];
+  const { told, signal } = looking;
+  const further = await scan(path, nextByte(entries), {
+    ...(signal && { signal }),
+    ...(told && { told: (bytes, found) => told(bytes, () => [...entries, ...found()]) }),
+  });
+  return [...entries, ...further];
 }
 
 /** Entries by a scan of trees.jsonl alone. */
-export async function scan(path: string, from = 0): Promise<TreeEntry[]> {
+export async function scan(path: string, from = 0, { told, signal }: Looking = {}): Promise<TreeEntry[]> {
   const entries: TreeEntry[] = [];
   const expectSeal = watchSeals(path);
-  for await (const { lines } of wholeLines(path, from))
+  for await (const { lines, next } of wholeLines(path, from)) {
+    signal?.throwIfAborted();
     for (const line of lines) {
       expectSeal(line);
       entries.push(entryOf(treeOfLine(line, path), line.offset, line.length));
     }
+    told?.(next, () => entries);
+  }
   return entries;
 }
 

@@ -15,7 +15,7 @@ import type { Line } from './lines.ts';
 import { wholeLines } from './lines.ts';
 import type { Manifest } from './manifest.ts';
 import { readManifest, refuseNewer } from './manifest.ts';
-import type { TreeEntry } from './offsets.ts';
+import type { Looking, TreeEntry } from './offsets.ts';
 import { readOffsets, scan } from './offsets.ts';
 import { parseLine, watchSeals } from './shape.ts';
 import type { TreeLine } from './treeShape.ts';
@@ -38,7 +38,7 @@ export interface Run {
   /** Batches of events from a byte on: at once what is there, then what is added, until the signal is given. */
   follow(from: number, signal: AbortSignal): AsyncGenerator<EventBatch>;
   /** All trees in order; of steps that were done again after a resumption only what was written last. */
-  trees(): Promise<TreeEntry[]>;
+  trees(looking?: Looking): Promise<TreeEntry[]>;
   /** A tree of the list, or a counterfactual by its id. */
   tree(id: string): Promise<TreeLine>;
   columns(id: string): Promise<TokenColumns>;
@@ -53,8 +53,11 @@ const POLL_MS = 250;
 export function openRun(folder: string): Run {
   const manifest = readManifest(folder);
   let entries: TreeEntry[] = [];
-  const trees = async (): Promise<TreeEntry[]> => {
-    entries = await readOffsets(folder, entries);
+  const trees = async ({ told, signal }: Looking = {}): Promise<TreeEntry[]> => {
+    entries = await readOffsets(folder, entries, {
+      ...(signal && { signal }),
+      ...(told && { told: (bytes, found) => told(bytes, () => stillHolding(found())) }),
+    });
     return stillHolding(entries);
   };
   const tree = async (id: string): Promise<TreeLine> => {

@@ -92,8 +92,11 @@ export const THEMES = {
   },
 };
 
-/** What stands for the extension host in the page. `answers` are values by verb; events come in batches as from the pump. */
-function host({ events, answers, batch }, isPainted) {
+/**
+ * What stands for the extension host in the page. `answers` are values by verb; events come in batches as from the pump. Where
+ * `respond(verb, args, data, ask)` is given it answers instead, and may ask the view something by `ask(verb, ...args)`.
+ */
+function host({ events, answers, batch, data }, isPainted, respond) {
   const asked = (window.asked = []);
   const told = (window.told = {});
   let id = 0;
@@ -116,13 +119,15 @@ function host({ events, answers, batch }, isPainted) {
     told.painted = performance.now();
   };
   window.give = give;
+  const ask = (verb, ...args) => tell({ kind: 'ask', id: ++id, verb, args });
+  const valueOf = ({ verb, args }) => (respond ? respond(verb, args, data, ask) : answers[verb]);
   window.acquireVsCodeApi = () => ({
     getState: () => undefined,
     setState: state => (window.kept = state),
     postMessage: message => {
       if (message.kind !== 'ask') return taken.get(message.id)?.();
       asked.push([message.verb, ...message.args]);
-      setTimeout(() => tell({ kind: 'answer', id: message.id, value: answers[message.verb] }));
+      setTimeout(() => tell({ kind: 'answer', id: message.id, value: valueOf(message) }));
       if (message.verb === 'ready') told.ready = performance.now();
     },
   });
@@ -144,8 +149,10 @@ function host({ events, answers, batch }, isPainted) {
 export async function openView(
   view,
   {
-    events,
-    answers,
+    events = [],
+    answers = {},
+    data,
+    respond,
     theme = 'dark',
     width = 1400,
     height = 900,
@@ -169,8 +176,8 @@ export async function openView(
   });
   const { class: name, ...variables } = THEMES[theme];
   const style = Object.entries(variables).map(([key, value]) => `--vscode-${key}: ${value};`);
-  const start = JSON.stringify({ events, answers, batch }).replaceAll('</', '<\\/');
-  writeFileSync(join(folder, 'host.js'), `(${host})(${start}, ${isPainted});`);
+  const start = JSON.stringify({ events, answers, batch, data }).replaceAll('</', '<\\/');
+  writeFileSync(join(folder, 'host.js'), `(${host})(${start}, ${isPainted}, ${respond});`);
   writeFileSync(
     join(folder, 'index.html'),
     `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><style>:root { ${style.join(' ')} }</style>

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, it } from 'mocha';
+import { FILES } from '../../src/run/layout.ts';
 import {
+  BROWSER,
   COMMANDS,
   CATEGORY,
   LANGUAGE_TOOLS,
@@ -31,6 +33,7 @@ interface Manifest {
       icon: string;
       steps: { description: string; media: { markdown: string }; completionEvents: string[] }[];
     }[];
+    customEditors: { viewType: string; selector: { filenamePattern: string }[] }[];
     languageModelTools: {
       name: string;
       modelDescription: string;
@@ -118,6 +121,10 @@ describe('manifest', () => {
       Object.values(VIEWS),
     );
     assert.ok(contributes.languages.some(({ id }) => id === TRAJECTORY));
+    assert.deepEqual(
+      contributes.customEditors.map(({ viewType, selector }) => [viewType, selector[0]?.filenamePattern]),
+      [[BROWSER, FILES.trees]],
+    );
   });
 
   it('offers language models the tools of the table, each with what it reads and asks for', () => {

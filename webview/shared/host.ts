@@ -28,9 +28,9 @@ const port: Port = {
 };
 
 /** Serves the view's verbs and returns the host's. */
-export function joinHost(handlers: Handlers<ViewVerbs>): Remote<HostVerbs> {
-  serve<ViewVerbs>(port, handlers);
-  return connect<HostVerbs>(port).remote;
+export function joinHost<H = HostVerbs, V = ViewVerbs>(handlers: Handlers<NoInfer<V>>): Remote<H> {
+  serve<V>(port, handlers);
+  return connect<H>(port).remote;
 }
 
 /** What the window keeps for this view over a reload. */
