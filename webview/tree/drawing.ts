@@ -4,8 +4,8 @@
  */
 import { listen, type ZoomBy } from './acts.ts';
 import { makeFrame, type Frame, type Spot } from './frame.ts';
-import { layOut, type Layout, type Wish } from './layout.ts';
-import { brushOf, MARGIN, middleOf, sizeOf, type Brush, type Scene } from './paint.ts';
+import { layOut, questionAt, type Layout, type Wish } from './layout.ts';
+import { brushOf, detailAt, MARGIN, middleOf, sizeOf, type Brush, type Scene } from './paint.ts';
 import { sheetOf, type Sheet } from './sheet.ts';
 import { keyOf, type Selection } from './walk.ts';
 
@@ -31,13 +31,13 @@ export interface Acts {
   laidOut(mode: Layout['mode']): void;
 }
 
-const ZOOM = { least: 0.12, most: 3 };
-/** Below it words cannot be read. */
-const WORDS_FROM = 0.65;
+const NEAREST = 3;
+/** Pixels that a lane keeps however far away. */
+const NARROWEST_LANE = 5.5;
 /** A selection is scrolled to with so much room around it. */
 const AROUND = 60;
-/** Room that the ends of the lanes are given beside the trajectories, at least. */
-const ENDS = 150;
+/** A zoom is over when it has rested so long; lanes then fill the window again. */
+const SETTLED_MS = 150;
 
 interface Kept {
   frame: Frame;
@@ -50,6 +50,7 @@ interface Kept {
   chosen: Selection;
   pinned?: Selection | undefined;
   zoom: number;
+  settling?: number;
 }
 
 export function drawing(acts: Acts): Drawing {
@@ -100,7 +101,8 @@ export function drawing(acts: Acts): Drawing {
 
 function draw(kept: Kept, scene: Scene, selection: Selection): void {
   const before = kept.scene;
-  const spot = kept.layout && spotOf(kept.layout, kept.chosen);
+  const held = kept.chosen;
+  const spot = kept.layout && spotOf(kept.layout, held);
   const isOther = before?.tree.id !== scene.tree.id;
   if (isOther) kept.wish.opened.clear();
   kept.chosen = selection;
@@ -108,7 +110,7 @@ function draw(kept: Kept, scene: Scene, selection: Selection): void {
   if (before?.tree === scene.tree && kept.layout) kept.brush = brush(kept, kept.layout);
   else {
     lay(kept);
-    const after = kept.layout && spotOf(kept.layout, selection);
+    const after = kept.layout && spotOf(kept.layout, held);
     if (isOther) reveal(kept);
     else if (spot && after) kept.frame.follow(spot, after, kept.zoom);
   }
@@ -118,13 +120,13 @@ function draw(kept: Kept, scene: Scene, selection: Selection): void {
 function lay(kept: Kept): void {
   const { scene, frame, wish, chosen } = kept;
   if (!scene) return;
-  const width = Math.max(200, frame.size().width - 2 * MARGIN - ENDS);
-  let layout = layOut(scene.tree, { ...wish, width });
+  const look = { ...wish, window: frame.size().width - 2 * MARGIN, zoom: kept.zoom };
+  let layout = layOut(scene.tree, look);
   const box = layout.boxOf[chosen.segment];
   // What is chosen is never hidden in a folded run.
   if (box && box.segments.indexOf(chosen.segment) > 0) {
     wish.opened.add(box.segments[0]!);
-    layout = layOut(scene.tree, { ...wish, width });
+    layout = layOut(scene.tree, look);
   }
   if (layout.mode !== kept.layout?.mode) kept.acts.laidOut(layout.mode);
   kept.layout = layout;
@@ -132,7 +134,7 @@ function lay(kept: Kept): void {
   frame.resize(sizeOf(layout), kept.zoom);
 }
 
-const brush = ({ scene, zoom }: Kept, layout: Layout): Brush => brushOf(scene!, layout, zoom >= WORDS_FROM);
+const brush = ({ scene, zoom }: Kept, layout: Layout): Brush => brushOf(scene!, layout, zoom);
 
 function layAgain(kept: Kept): void {
   lay(kept);
@@ -169,14 +171,16 @@ function zoomBy(kept: Kept, by: ZoomBy | 'fit'): void {
       : by === 'reset'
         ? 1
         : zoom * by.factor;
-  const next = Math.min(ZOOM.most, Math.max(ZOOM.least, wanted));
+  const next = Math.min(NEAREST, Math.max(NARROWEST_LANE / layout.metrics.lane, wanted));
   if (next === zoom) return;
   frame.scale(size, { from: zoom, to: next }, typeof by === 'string' ? undefined : by.at);
   kept.zoom = next;
-  const hasWords = next >= WORDS_FROM;
-  const isOtherDetail = hasWords !== zoom >= WORDS_FROM;
+  const isOtherDetail = detailAt(layout, next) !== detailAt(layout, zoom);
   if (isOtherDetail) kept.brush = brush(kept, layout);
-  kept.sheet.paint(true);
+  kept.sheet.paint(isOtherDetail);
+  if (layout.mode !== 'lanes') return;
+  window.clearTimeout(kept.settling);
+  kept.settling = window.setTimeout(() => layAgain(kept), SETTLED_MS);
 }
 
 function reveal({ layout, chosen, frame, zoom }: Kept): void {
@@ -189,10 +193,6 @@ function spotOf(layout: Layout, { segment, decision }: Selection): Spot | undefi
   const box = layout.boxOf[segment];
   if (!box) return undefined;
   const place = box.questions.findIndex(({ index }) => index === decision);
-  const right = box.x + box.width + MARGIN;
-  const x =
-    place < 0
-      ? box.x + MARGIN + Math.min(box.width, 100) / 2
-      : right + layout.metrics.question * (place + 0.5);
-  return { x, y: middleOf(layout, box.lane) };
+  const x = place < 0 ? box.x + Math.min(box.width, 100) / 2 : questionAt(box, layout.metrics, place);
+  return { x: x + MARGIN, y: middleOf(layout, box.lane) };
 }

@@ -86,8 +86,10 @@ export interface Wish {
   mode: Mode | 'auto';
   /** First segments of folded runs that the user opened. */
   opened: ReadonlySet<number>;
-  /** Pixels that the trajectories should fit into. */
-  width: number;
+  /** Pixels that the trajectories and their ends should fit into. */
+  window: number;
+  /** Lanes that are made narrower are not made shorter: they fill the window at any zoom below 1. */
+  zoom: number;
 }
 
 /** Boxes that can be taken in with every step shown, and with runs folded. */
@@ -95,7 +97,7 @@ const STEPS_UP_TO = 60;
 const FOLDED_UP_TO = 200;
 
 /** Lays a tree out at the largest legible number of pixels per token at which every trajectory fits; the least where none does. */
-export function layOut(tree: Tree, { mode, opened, width }: Wish): Layout {
+export function layOut(tree: Tree, { mode, opened, window, zoom }: Wish): Layout {
   const chosen = mode === 'auto' ? modeFor(tree) : mode;
   const metrics = chosen === 'lanes' ? LANES : TREE;
   const boxes = boxesOf(tree, chosen === 'folded' ? foldedRuns(tree, opened) : new Map<number, number[]>());
@@ -107,7 +109,8 @@ export function layOut(tree: Tree, { mode, opened, width }: Wish): Layout {
   for (const box of boxes)
     box.lane = box.paths.reduce((least, path) => Math.min(least, laneOf.get(path)!), Infinity);
   const place = (scale: number): number => spread(tree, { boxes, boxOf, metrics }, scale);
-  return { mode: chosen, metrics, boxes, boxOf, lanes, width: fit(place, metrics.scales, width) };
+  const room = (chosen === 'lanes' ? window / Math.min(1, zoom) : window) - metrics.end;
+  return { mode: chosen, metrics, boxes, boxOf, lanes, width: fit(place, metrics.scales, room) };
 }
 
 function modeFor(tree: Tree): Mode {
@@ -218,8 +221,18 @@ function spread(
 }
 
 /** Where a box and the questions after it end. */
-export const endOf = ({ x, width, questions }: Box, { question }: Metrics): number =>
-  x + width + question * questions.length;
+export const endOf = ({ x, width, questions }: Box, metrics: Metrics): number =>
+  x + width + questionRoom(questions.length, metrics);
+
+/** So many questions stand beside each other; more overlap. */
+const MOST_QUESTIONS = 6;
+
+const questionRoom = (count: number, { question }: Metrics): number =>
+  question * Math.min(count, MOST_QUESTIONS);
+
+/** Middle of a box's n-th question. */
+export const questionAt = ({ x, width, questions }: Box, metrics: Metrics, place: number): number =>
+  x + width + (questionRoom(questions.length, metrics) * (place + 0.5)) / questions.length;
 
 /** How exactly a scale is looked for, as a ratio. */
 const EXACTNESS = 1.01;

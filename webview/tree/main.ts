@@ -22,7 +22,8 @@ registerKit();
 let tree: Tree | undefined;
 let subject: ViewSubject | undefined;
 let looked: Looked = lookedOf(keptState());
-let selection: Selection | undefined;
+/** What the reader chose; until then what a reader comes for is shown. */
+let chosen: Selection | undefined;
 let pinned: Selection | undefined;
 /** The run's, once a fact told it. */
 let seed: number | undefined;
@@ -61,7 +62,7 @@ const panel = controls({
   help: () => keys.show(),
 });
 const picture = drawing({
-  select: chosen => choose(chosen),
+  select: choose,
   open,
   key: event => press(event.key),
   laidOut: mode => panel.laidOut(mode),
@@ -100,7 +101,7 @@ function go(next: ViewSubject): void {
   if (isOther) {
     tree = undefined;
     pinned = undefined;
-    selection = next.segment === undefined ? undefined : { segment: next.segment };
+    chosen = next.segment === undefined ? undefined : { segment: next.segment };
     if (isMoved) report(host.remember(next));
     refresh();
     showWays();
@@ -156,23 +157,24 @@ function draw(): void {
   if (!tree) return;
   title.textContent = titleOf(tree);
   facts.textContent = factsOf(tree);
-  selection ??= firstChoice(tree);
   const shading = shadingOf(tree, looked.tint, looked.credit);
   panel.show(looked, shading);
-  picture.draw({ tree, shading, credit: looked.credit }, selection);
+  picture.draw({ tree, shading, credit: looked.credit }, selectionIn(tree));
   picture.pin(pinned);
   showCard();
 }
 
 function showCard(): void {
-  if (tree && selection)
-    details.show({ tree, selection, pinned, around: seed === undefined ? {} : { seed } });
+  if (!tree) return;
+  details.show({ tree, selection: selectionIn(tree), pinned, around: seed === undefined ? {} : { seed } });
 }
 
-function choose(chosen: Selection): void {
-  selection = chosen;
+const selectionIn = (shown: Tree): Selection => chosen ?? firstChoice(shown);
+
+function choose(selection: Selection): void {
+  chosen = selection;
   if (!tree) return;
-  picture.select(chosen);
+  picture.select(selection);
   showCard();
 }
 
@@ -188,8 +190,8 @@ function look(next: Looked): void {
 function press(key: string): boolean {
   if (key === '?') keys.show();
   else if (key === ' ') {
-    const isSame = JSON.stringify(pinned) === JSON.stringify(selection);
-    pinned = isSame ? undefined : selection;
+    const selection = tree && selectionIn(tree);
+    pinned = JSON.stringify(pinned) === JSON.stringify(selection) ? undefined : selection;
     picture.pin(pinned);
     showCard();
   } else return steps.key(key);

@@ -5,7 +5,7 @@ import type { Decision, Path, Segment, Tree } from '../../src/core/types.ts';
 import { svg } from '../shared/element.ts';
 import { number, shorten, signed } from '../shared/format.ts';
 import { creditText, segmentName } from './explain.ts';
-import type { Box, Layout } from './layout.ts';
+import { endOf, questionAt, type Box, type Layout, type Metrics } from './layout.ts';
 import type { Shading } from './shades.ts';
 import { keyOf, type Selection } from './walk.ts';
 
@@ -27,19 +27,29 @@ export const MARGIN = 14;
 const LETTER = 6.3;
 const BADGE_LETTER = 5.8;
 
-/** Draws shapes of one layout. `hasWords`: whether words can be read at the zoom. */
+/** What can be made out: words, shapes and the numbers at the ends of lanes, or bars only. */
+export type Detail = 'words' | 'shapes' | 'far';
+
+/** Draws shapes of one layout. */
 export interface Brush {
   scene: Scene;
   layout: Layout;
-  hasWords: boolean;
+  detail: Detail;
   /** [segment] of the trained part. */
   credits: number[][];
 }
 
-export const brushOf = (scene: Scene, layout: Layout, hasWords: boolean): Brush => ({
+/** Below the first zoom words cannot be read; below so many pixels a lane nothing but bars can be told apart. */
+const WORDS_FROM = 0.65;
+const SHAPES_FROM = 11;
+
+export const detailAt = ({ metrics }: Layout, zoom: number): Detail =>
+  metrics.lane * zoom < SHAPES_FROM ? 'far' : metrics.hasWords && zoom >= WORDS_FROM ? 'words' : 'shapes';
+
+export const brushOf = (scene: Scene, layout: Layout, zoom: number): Brush => ({
   scene,
   layout,
-  hasWords: hasWords && layout.metrics.hasWords,
+  detail: detailAt(layout, zoom),
   credits: segmentCredit(trainedPart(scene), scene.credit),
 });
 
@@ -71,16 +81,24 @@ export function hatching(): SVGElement {
   return svg('defs', {}, pattern);
 }
 
-/** The line from the end of the box above to this one, as a path's commands; a branch leaves where its question stands. */
+/** The line from the box above to this one, as a path's commands: a branch leaves at the question that made it. */
 export function edge({ scene, layout }: Brush, box: Box): string {
+  const { metrics } = layout;
   const above = layout.boxOf[scene.tree.segments[box.segments[0]!]!.parent];
   if (!above) return '';
-  const [fromX, fromY] = [above.x + above.width + MARGIN, middleOf(layout, above.lane)];
-  const [toX, toY] = [box.x + MARGIN, middleOf(layout, box.lane)];
-  if (fromY === toY) return `M${fromX} ${fromY}H${toX}`;
-  const bend = (fromX + toX) / 2;
-  return `M${fromX} ${fromY}C${bend} ${fromY} ${bend} ${toY} ${toX} ${toY}`;
+  const [fromY, toX, toY] = [middleOf(layout, above.lane), box.x + MARGIN, middleOf(layout, box.lane)];
+  const end = above.x + above.width + MARGIN;
+  if (fromY === toY) return `M${end} ${fromY}H${toX}`;
+  const child = layout.lanes[box.lane];
+  const made = above.questions.findIndex(({ decision }) => decision.child === child);
+  const bend = Math.min(metrics.gap / 2, 7);
+  const x = made < 0 ? toX - bend : questionAt(above, metrics, made) + MARGIN;
+  const start = made < 0 ? `M${end} ${fromY}H${x}` : `M${x} ${fromY + radiusOf(metrics)}`;
+  return `${start}V${toY - bend}Q${x} ${toY} ${x + bend} ${toY}H${toX}`;
 }
+
+/** Of the circle of a question. */
+const radiusOf = ({ question: room }: Metrics): number => room * 0.4;
 
 export function bar(brush: Brush, box: Box): SVGGElement {
   const { scene, layout } = brush;
@@ -104,7 +122,7 @@ export function bar(brush: Brush, box: Box): SVGGElement {
         : []),
       ...(shade && kind === 'tool' ? [svg('rect', { class: 'hatched', ...place })] : []),
       ...(shade?.sign === undefined ? [] : [stripe(place, shade.sign)]),
-      ...(brush.hasWords ? wordsAndBadge(brush, box, kind) : []),
+      ...(brush.detail === 'words' ? wordsAndBadge(brush, box, kind) : []),
     ],
   );
   if (isRun) group.setAttribute('aria-expanded', 'false');
@@ -203,8 +221,8 @@ export function question(brush: Brush, box: Box, place: number): SVGGElement {
   const { metrics } = brush.layout;
   const { decision, index } = box.questions[place]!;
   const { outcome } = decision;
-  const radius = metrics.question * 0.4;
-  const x = box.x + box.width + MARGIN + radius + 3 + place * metrics.question;
+  const radius = radiusOf(metrics);
+  const x = questionAt(box, metrics, place) + MARGIN;
   const y = middleOf(brush.layout, box.lane);
   const about = {
     label: `${OUTCOMES[outcome].short}: ${verdict(decision)}`,
@@ -214,12 +232,16 @@ export function question(brush: Brush, box: Box, place: number): SVGGElement {
   };
   return item(brush, { segment: box.segments[0]!, decision: index }, about, [
     svg('circle', { class: `question ${outcome}`, cx: x, cy: y, r: radius }),
-    svg('path', {
-      class: `mark ${outcome}`,
-      d: outcome === 'branch' ? MARKS.branch : MARKS.no,
-      transform: `translate(${x} ${y}) scale(${0.62 * (radius / 8)})`,
-    }),
-    ...(isGhost(decision)
+    ...(brush.detail === 'far'
+      ? []
+      : [
+          svg('path', {
+            class: `mark ${outcome}`,
+            d: outcome === 'branch' ? MARKS.branch : MARKS.no,
+            transform: `translate(${x} ${y}) scale(${0.62 * (radius / 8)})`,
+          }),
+        ]),
+    ...(isGhost(decision) && brush.detail !== 'far'
       ? [svg('path', { class: 'ghost-stub', d: `M${x} ${y + radius}v${radius * 0.9}h${radius * 1.1}` })]
       : []),
   ]);
@@ -256,8 +278,8 @@ export function end({ scene, layout }: Brush, lane: number): SVGElement {
   const path = layout.lanes[lane]!;
   const found = tree.paths[path]!;
   const box = layout.boxOf[found.leaf]!;
-  const { question: wide, hasWords } = layout.metrics;
-  const x = box.x + box.width + MARGIN + 8 + wide * box.questions.length;
+  const { hasWords } = layout.metrics;
+  const x = endOf(box, layout.metrics) + MARGIN + 8;
   const y = middleOf(layout, lane) + 4;
   const kind = found.reward === undefined ? 'open' : found.reward.correct ? 'right' : 'wrong';
   return svg(

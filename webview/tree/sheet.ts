@@ -1,7 +1,7 @@
 /** The part of a drawing that is in sight, as elements that come and go while it is scrolled. Knows nothing of keys or zooming. */
 import { svg } from '../shared/element.ts';
 import type { Frame, Sight } from './frame.ts';
-import type { Box, Layout } from './layout.ts';
+import { endOf, type Box, type Layout } from './layout.ts';
 import { bar, edge, end, hatching, isUntrained, MARGIN, middleOf, question, type Brush } from './paint.ts';
 import { keyOf, type Selection } from './walk.ts';
 
@@ -20,8 +20,8 @@ export interface Sheet {
   focus(key: string): void;
 }
 
-/** Parts of the window that are drawn beyond each of its edges, so that most scrolling draws nothing. */
-const BEYOND = 0.6;
+/** Parts of the window that are drawn beyond each of its edges, so that most scrolling draws nothing; little where much is in it. */
+const BEYOND = { near: 0.6, far: 0.2 };
 
 export function sheetOf(frame: Frame, seen: () => Seen | undefined): Sheet {
   const edges = svg('path', { class: 'edge', 'aria-hidden': true });
@@ -49,17 +49,17 @@ export function sheetOf(frame: Frame, seen: () => Seen | undefined): Sheet {
     const sight = frame.sight(now.zoom);
     if (mustRenew || !covered || !covers(covered, sight)) {
       const focused = drawn.size > 0 ? focusedKey(group) : undefined;
-      covered = widened(sight);
+      covered = widened(sight, now.brush.detail === 'far' ? BEYOND.far : BEYOND.near);
       if (mustRenew) drawn = new Map();
       mustRenew = false;
       drawn = renew(group, drawn, wanted(now, covered));
-      place(picture, covered, now);
       edges.setAttribute('d', edgesOf(now, covered, false));
       untrained.setAttribute('d', edgesOf(now, covered, true));
       picture.setAttribute('aria-label', `Rollout tree of ${now.brush.scene.tree.task.question}`);
       if (focused !== undefined && focusedKey(group) !== focused)
         (drawn.get(focused) as SVGGElement | undefined)?.focus();
     }
+    place(picture, covered, now);
     mark(drawn, now);
   };
   return {
@@ -90,8 +90,8 @@ const covers = (outer: Sight, inner: Sight): boolean =>
   outer.right >= inner.right &&
   outer.bottom >= inner.bottom;
 
-function widened({ left, top, right, bottom }: Sight): Sight {
-  const [x, y] = [(right - left) * BEYOND, (bottom - top) * BEYOND];
+function widened({ left, top, right, bottom }: Sight, beyond: number): Sight {
+  const [x, y] = [(right - left) * beyond, (bottom - top) * beyond];
   return { left: left - x, top: top - y, right: right + x, bottom: bottom + y };
 }
 
@@ -114,6 +114,7 @@ function wanted({ layout, brush, chosen }: Seen, sight: Sight): Map<string, () =
       makers.set(keyOf({ segment: box.segments[0]!, decision: index }), () => question(brush, box, i)),
     );
   }
+  if (brush.detail === 'far') return makers;
   layout.lanes.forEach((path, lane) => {
     const y = middleOf(layout, lane);
     if (y < sight.top - layout.metrics.lane || y > sight.bottom + layout.metrics.lane) return;
@@ -122,11 +123,13 @@ function wanted({ layout, brush, chosen }: Seen, sight: Sight): Map<string, () =
   return makers;
 }
 
-function isIn({ metrics }: Layout, { x, width, lane, questions }: Box, sight: Sight): boolean {
-  const top = MARGIN + lane * metrics.lane;
-  const right = x + MARGIN + width + questions.length * metrics.question;
+function isIn({ metrics }: Layout, box: Box, sight: Sight): boolean {
+  const top = MARGIN + box.lane * metrics.lane;
   return (
-    right >= sight.left && x + MARGIN <= sight.right && top + metrics.lane >= sight.top && top <= sight.bottom
+    endOf(box, metrics) + MARGIN >= sight.left &&
+    box.x + MARGIN <= sight.right &&
+    top + metrics.lane >= sight.top &&
+    top <= sight.bottom
   );
 }
 

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { layOut, type Wish } from '../../../webview/tree/layout.ts';
+import { layOut, questionAt, type Wish } from '../../../webview/tree/layout.ts';
 import { combs, SMALL } from './fixture.ts';
 
-const wish = (part: Partial<Wish> = {}): Wish => ({ mode: 'steps', opened: new Set(), width: 500, ...part });
+const wish = (part: Partial<Wish> = {}): Wish => ({
+  mode: 'steps',
+  opened: new Set(),
+  window: 650,
+  zoom: 1,
+  ...part,
+});
 
 describe('the layout of a rollout tree', () => {
   it('puts a branch into the lane below the trajectory that it left', () => {
@@ -17,7 +23,7 @@ describe('the layout of a rollout tree', () => {
 
   it('starts a segment where its parent and the questions asked there end', () => {
     // So wide that the largest scale, 6 pixels per token, fits.
-    const { boxOf, metrics } = layOut(SMALL, wish({ width: 5000 }));
+    const { boxOf, metrics } = layOut(SMALL, wish({ window: 5000 }));
     const [prompt, turn, , tool, after] = boxOf;
     assert.equal(turn!.x, prompt!.x + prompt!.width + metrics.gap);
     assert.equal(turn!.width, 120);
@@ -42,9 +48,9 @@ describe('the layout of a rollout tree', () => {
   });
 
   it('scales the longest trajectory into the width, between legible bounds', () => {
-    const { width } = layOut(SMALL, wish({ width: 500 }));
+    const { width } = layOut(SMALL, wish());
     assert.ok(width <= 500 && width > 490, String(width));
-    assert.equal(layOut(SMALL, wish({ width: 0 })).boxOf[3]!.width, 52);
+    assert.equal(layOut(SMALL, wish({ window: 0 })).boxOf[3]!.width, 52);
   });
 
   it('folds steps in a row without a question, leaves the last one, and opens a run on demand', () => {
@@ -59,6 +65,18 @@ describe('the layout of a rollout tree', () => {
     assert.equal(layOut(tree, wish({ mode: 'folded', opened: new Set([1]) })).boxes.length, 13);
     // A question keeps its step in sight.
     assert.equal(layOut(SMALL, wish({ mode: 'folded' })).boxes.length, SMALL.segments.length);
+  });
+
+  it('fills the window with lanes at any zoom, and lets more questions than there is room for overlap', () => {
+    const widthAt = (zoom: number): number =>
+      layOut(combs(2, 8), wish({ mode: 'lanes', window: 300, zoom })).width;
+    assert.ok(widthAt(1) <= 190 && widthAt(1) > 185 && widthAt(2) === widthAt(1), `${widthAt(1)}`);
+    assert.ok(widthAt(0.6) <= 390 && widthAt(0.6) > 1.9 * widthAt(1), `${widthAt(0.6)}`);
+    const asked = { ...SMALL, decisions: Array.from({ length: 12 }, () => SMALL.decisions[1]!) };
+    const { boxOf, metrics } = layOut(asked, wish());
+    const box = boxOf[3]!;
+    assert.equal(boxOf[4]!.x, box.x + box.width + metrics.gap + 6 * metrics.question);
+    assert.equal(questionAt(box, metrics, 11), box.x + box.width + 5.75 * metrics.question);
   });
 
   it('shows as much detail as can be taken in: steps, then folded, then lanes above 200 boxes', () => {

@@ -4,7 +4,7 @@ import { layOut } from '../../../webview/tree/layout.ts';
 import { keyOf, selectionOf, walk } from '../../../webview/tree/walk.ts';
 import { combs, SMALL } from './fixture.ts';
 
-const layout = layOut(SMALL, { mode: 'steps', opened: new Set(), width: 500 });
+const layout = layOut(SMALL, { mode: 'steps', opened: new Set(), window: 650, zoom: 1 });
 /** Where the keys lead from a start, one after the other; `-` where one leads nowhere. */
 function led(start: string, keys: readonly string[]): string[] {
   let at = selectionOf(start)!;
@@ -38,7 +38,7 @@ describe('the keyboard in a rollout tree', () => {
 
   it('steps over a folded run as one', () => {
     const tree = combs(1, 8);
-    const folded = layOut(tree, { mode: 'folded', opened: new Set(), width: 500 });
+    const folded = layOut(tree, { mode: 'folded', opened: new Set(), window: 650, zoom: 1 });
     assert.deepEqual(walk(tree, folded, { segment: 1 }, 'n'), { segment: 8 });
     assert.deepEqual(walk(tree, folded, { segment: 8 }, 'p'), { segment: 1 });
   });
