@@ -1,5 +1,13 @@
 /** Runs the decoding graphs over slots: fills caches, draws tokens. Knows nothing of requests, stops or what is cached. */
-import { firstGraph, lastGraph, layerNames, middleGraph } from './decodeGraph.ts';
+import {
+  firstGraph,
+  LANES,
+  LARGEST_UNIFORM,
+  lastGraph,
+  layerNames,
+  middleGraph,
+  type DrawKind,
+} from './decodeGraph.ts';
 import { compile, float32, int32, type Program, type Tensor } from './sessions.ts';
 import {
   EMBEDDING,
@@ -47,8 +55,6 @@ export interface Forward {
    * Runtime multiplies with all of them at once and rounds otherwise.
    */
   fewestSlots: number;
-  /** Most rows of a chunk, padding included; see steadyLimits. */
-  mostRows: number;
   /** Computes keys and values of the chunk's tokens into its slots. */
   fill(chunk: Chunk): Promise<void>;
   /** Like fill for one token per slot, and draws the next token of each. */
@@ -58,10 +64,10 @@ export interface Forward {
 
 /** More rows at a time hardly raise the speed of drawing and cost memory. */
 export const MOST_SLOTS = 64;
+/** Most rows of a chunk, padding included. */
+export const MOST_ROWS = 512;
 
 type Feeds = Record<string, Tensor>;
-/** Far enough below 1 that its product with any total is smaller than the total, in float32 too. */
-const LARGEST_UNIFORM = 1 - 2 ** -23;
 /** exp of it is exactly 0. */
 const HIDDEN = -1e9;
 
@@ -71,18 +77,17 @@ export async function openForward(
   weights: ReadonlyMap<string, Float32Array>,
   options: { threads: number; tokens: number },
 ): Promise<Forward> {
-  const { threads, rows } = steadyLimits(shape, options.threads);
-  const compiling = { threads };
+  const compiling = { threads: options.threads };
   const first = await compile(firstGraph(shape), compiling);
   const middle = shape.layers > 1 ? await compile(middleGraph(shape), compiling) : undefined;
-  const lasts = new Map<number, Program>();
+  const lasts = new Map<string, Program>();
   const slots = new Slots(shape);
   const feeds = weightFeeds(shape, weights);
   const angles = rotaryAngles(shape, options.tokens);
 
   const layersBeforeLast = async (chunk: Chunk): Promise<{ state: Feeds; shared: Feeds; rotary: Feeds }> => {
     const { ids, shared, rotary } = inputsOf(chunk, { shape, capacity: slots.tokens, angles });
-    let state = await first.run({ ...feeds.first, ids, ...rotary });
+    let state = await first.run({ ...feeds.first, ids, ...rotary, lanes: shared['lanes']! });
     writeRows(slots, chunk, 0, state);
     for (let layer = 0; layer < shape.layers - 1; layer++) {
       const inputs = {
@@ -90,32 +95,33 @@ export async function openForward(
         ...shared,
         ...rotary,
         ...cached(slots, chunk, layer),
-        ...carried(state),
+        ...carried(state, chunk),
       };
       state = await middle!.run(inputs);
       writeRows(slots, chunk, layer + 1, state);
     }
     return { state, shared, rotary };
   };
-  const last = async (topK: number): Promise<Program> => {
-    const known = lasts.get(topK) ?? (await compile(lastGraph(shape, topK), compiling));
-    lasts.set(topK, known);
+  const last = async (kind: DrawKind): Promise<Program> => {
+    const key = JSON.stringify(kind);
+    const known = lasts.get(key) ?? (await compile(lastGraph(shape, kind), compiling));
+    lasts.set(key, known);
     return known;
   };
   return {
     slots,
     fewestSlots: shape.keyValueHeads === 1 ? 2 : 1,
-    mostRows: rows,
     fill: async chunk => void (await layersBeforeLast(chunk)),
     async draw(chunk, draws, topK) {
-      const program = await last(Math.min(topK, shape.vocabulary));
+      const hasGreedy = draws.some(({ isGreedy }) => isGreedy);
+      const program = await last({ topK: Math.min(topK, shape.vocabulary), hasGreedy });
       const { state, shared } = await layersBeforeLast(chunk);
       const inputs = {
         ...feeds.last,
         ...shared,
         ...cached(slots, chunk, shape.layers - 1),
-        ...carried(state),
-        ...drawInputs(draws, chunk.slots),
+        ...carried(state, chunk),
+        ...drawInputs(draws, lanesOf(chunk.slots), hasGreedy),
       };
       return drawnOf(await program.run(inputs), chunk.counts);
     },
@@ -125,32 +131,13 @@ export async function openForward(
   };
 }
 
-const MOST_ROWS = 512;
-/** ONNX Runtime's own constants: inner dimensions are summed in blocks of at least so many, and a product gets a thread per so much work. */
-const BLOCK = 128;
-const WORK_PER_THREAD = 64 * 1024;
-
-/**
- * ONNX Runtime cuts a product of [rows, inner] and [inner, width] along its longer side, and the block that inner sums
- * run in depends on the cut: rows would round differently in large and small batches. So we take only as many threads as
- * two rows get too, and fewer rows than any such width; products of one block are safe anyway.
- */
-export function steadyLimits(shape: ModelShape, threads: number): { threads: number; rows: number } {
-  const weights = [...Object.values(layerTensors(shape)), [shape.vocabulary, shape.hidden]];
-  const long = weights.filter(dims => dims.length === 2 && dims[1]! > BLOCK) as [number, number][];
-  const narrowest = Math.min(...long.map(([width]) => width));
-  const steady = Math.min(
-    threads,
-    ...long.map(([width, inner]) => Math.floor((2 * width * inner) / WORK_PER_THREAD) + 1),
-  );
-  const isSteady = steady > 1 && narrowest > MOST_SLOTS;
-  return isSteady
-    ? { threads: steady, rows: Math.min(MOST_ROWS, narrowest - 1) }
-    : { threads: 1, rows: MOST_ROWS };
+/** The hidden state and the real rows' queries, from one graph's outputs to the next one's inputs. */
+function carried(state: Feeds, { slots, tokens }: Chunk): Feeds {
+  const { data, dims } = state['queryOut']!;
+  const [rows, width] = [slots * tokens, dims[1]!];
+  const query = float32((data as Float32Array).subarray(0, rows * width), [rows, width]);
+  return { hidden: state['hiddenOut']!, query };
 }
-
-/** The hidden state and the queries, from one graph's outputs to the next one's inputs. */
-const carried = (state: Feeds): Feeds => ({ hidden: state['hiddenOut']!, query: state['queryOut']! });
 
 const cached = (slots: Slots, chunk: Chunk, layer: number): Feeds =>
   slots.feeds(layer, chunk.firstSlot, chunk.slots);
@@ -200,6 +187,12 @@ interface Setting {
   angles: { cos: Float32Array; sin: Float32Array };
 }
 
+/** Groups of rows that are multiplied together, and rows per group, which also hold what pads. */
+function lanesOf(rows: number): { groups: number; lanes: number } {
+  if (rows <= LANES) return { groups: 1, lanes: Math.max(2, rows) };
+  return { groups: Math.ceil(rows / LANES), lanes: LANES };
+}
+
 /** Padding tokens are token 0 at position 0 and see only themselves, so that they cost nothing but time. */
 function inputsOf(
   chunk: Chunk,
@@ -207,8 +200,10 @@ function inputsOf(
 ): { ids: Tensor; shared: Feeds; rotary: Feeds } {
   const { slots, tokens } = chunk;
   const [rows, half] = [slots * tokens, shape.headDim / 2];
-  const ids = new Int32Array(rows);
-  const [cos, sin] = [new Float32Array(rows * half), new Float32Array(rows * half)];
+  const { groups, lanes } = lanesOf(rows);
+  const padded = groups * lanes;
+  const ids = new Int32Array(padded);
+  const [cos, sin] = [new Float32Array(padded * half), new Float32Array(padded * half)];
   const mask = new Float32Array(rows * capacity).fill(HIDDEN);
   for (let row = 0; row < rows; row++) {
     const [slot, token] = [Math.floor(row / tokens), row % tokens];
@@ -220,17 +215,23 @@ function inputsOf(
     mask.fill(0, row * capacity, row * capacity + position + 1);
   }
   const { heads, keyValueHeads: kv, headDim } = shape;
-  const grid: Tensor = {
-    type: 'int64',
-    dims: [6],
-    data: BigInt64Array.from([slots, tokens, kv, heads / kv, 1, headDim], BigInt),
-  };
   return {
     ids: int32(ids),
-    shared: { grid, mask: float32(mask, [slots, tokens, 1, 1, 1, capacity]) },
-    rotary: { cos: float32(cos, [1, rows, half]), sin: float32(sin, [1, rows, half]) },
+    shared: {
+      grid: int64([slots, tokens, kv, heads / kv, 1, headDim]),
+      padding: int64([0, 0, padded - rows, 0]),
+      lanes: int64([groups, lanes, -1]),
+      mask: float32(mask, [slots, tokens, 1, 1, 1, capacity]),
+    },
+    rotary: { cos: float32(cos, [1, padded, half]), sin: float32(sin, [1, padded, half]) },
   };
 }
+
+const int64 = (numbers: readonly number[]): Tensor => ({
+  type: 'int64',
+  dims: [numbers.length],
+  data: BigInt64Array.from(numbers, BigInt),
+});
 
 function writeRows(slots: Slots, chunk: Chunk, layer: number, state: Feeds): void {
   const rows = {
@@ -249,18 +250,25 @@ function writeRows(slots: Slots, chunk: Chunk, layer: number, state: Feeds): voi
   });
 }
 
-function drawInputs(draws: readonly Draw[], rows: number): Feeds {
+function drawInputs(
+  draws: readonly Draw[],
+  { groups, lanes }: { groups: number; lanes: number },
+  hasGreedy: boolean,
+): Feeds {
+  const rows = groups * lanes;
   const column = (value: (draw: Draw) => number): Tensor =>
     float32(
-      Float32Array.from({ length: rows }, (_, i) => (draws[i] ? value(draws[i]) : 1)),
+      Float32Array.from({ length: rows }, (_, i) => value(draws[i] ?? PADDING)),
       [rows, 1],
     );
   return {
     temperature: column(draw => (draw.isGreedy ? 1 : draw.temperature)),
     uniform: column(draw => Math.min(draw.uniform, LARGEST_UNIFORM)),
-    isGreedy: column(draw => Number(draw.isGreedy)),
+    ...(hasGreedy && { isGreedy: column(draw => Number(draw.isGreedy)) }),
   };
 }
+
+const PADDING: Draw = { temperature: 1, uniform: 0, isGreedy: false };
 
 /** Takes the logarithm of the partition function in double precision; see lastGraph. */
 function drawnOf(outputs: Feeds, counts: readonly number[]): Drawn[] {

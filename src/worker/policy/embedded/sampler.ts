@@ -8,7 +8,7 @@ import { uniform } from '../../../core/random.ts';
 import { FailureError } from '../../../core/types.ts';
 import type { Sample, SampleRequest } from '../policy.ts';
 import { StretchCache } from './cache.ts';
-import { MOST_SLOTS, openForward, type Chunk, type Drawn } from './forward.ts';
+import { MOST_ROWS, MOST_SLOTS, openForward, type Chunk, type Drawn } from './forward.ts';
 import type { ModelShape } from '../../../core/modelShape.ts';
 import { capacityFor } from './slots.ts';
 import { watchStops, type StopWatch } from './stops.ts';
@@ -205,10 +205,9 @@ async function prefill({ forward, cache }: State, rows: readonly Row[], firstSlo
     left = left.filter(row => lacking(row) > 0)
   ) {
     const [most, least] = [lacking(left[0]!), lacking(left.at(-1)!)];
-    // A run of a single row would round differently, so one token alone gets padding beside it.
     const slots = Math.max(forward.fewestSlots, left.length);
-    const room = Math.max(1, Math.floor(forward.mostRows / slots));
-    const tokens = Math.max(slots === 1 ? 2 : 1, Math.min(most, room, Math.max(least, 16)));
+    const room = Math.max(1, Math.floor(MOST_ROWS / slots));
+    const tokens = Math.min(most, room, Math.max(least, 16));
     const counts = left.map(row => Math.min(lacking(row), tokens));
     await forward.fill({
       ...{ firstSlot, slots, tokens, counts },
@@ -227,7 +226,7 @@ async function drawOnce(state: State): Promise<void> {
   reserve(state);
   const rows = [...running];
   const chunk: Chunk = {
-    ...{ firstSlot: 0, slots: Math.max(2, rows.length), tokens: 1 },
+    ...{ firstSlot: 0, slots: Math.max(forward.fewestSlots, rows.length), tokens: 1 },
     counts: rows.map(() => 1),
     starts: rows.map(row => row.filled),
     idAt: slot => tokenAt(rows[slot]!, rows[slot]!.filled),
