@@ -1,6 +1,6 @@
 /** Numbers as people read them. Knows nothing of what they measure. */
 
-const MINUS = '\u2212';
+export const MINUS = '\u2212';
 /** Below it four decimals say nothing. */
 const TINY = 0.0005;
 const minus = (text: string): string => text.replace('-', MINUS);

@@ -31,15 +31,17 @@ export interface Card {
   show(shown: Shown): void;
 }
 
-export function card(actions: readonly Action[]): Card {
+/** `other`: the card of what is not a part of the tree; undefined for what is. */
+export function card(
+  actions: readonly Action[],
+  other: (about: Selection) => Node[] | undefined = () => undefined,
+): Card {
   const root = element('aside', { class: 'card', 'aria-live': 'polite', 'aria-label': 'Details' });
   return {
     root,
     show({ tree, selection, pinned, around }) {
-      const part = (about: Selection): Node[] => [
-        ...decisionPart(tree, about, around),
-        ...segmentPart(tree, about.segment, actions),
-      ];
+      const part = (about: Selection): Node[] =>
+        other(about) ?? [...decisionPart(tree, about, around), ...segmentPart(tree, about.segment, actions)];
       const held =
         pinned && element('section', { class: 'held' }, element('h3', {}, 'Pinned'), ...part(pinned));
       const next = element('div', {}, ...part(selection), held);

@@ -45,7 +45,8 @@ export function lookedOf(kept: unknown): Looked {
 
 export interface Controls {
   root: HTMLElement;
-  show(looked: Looked, shading: Shading): void;
+  /** `hasGhosts`: whether something in sight was never trained on. */
+  show(looked: Looked, shading: Shading, hasGhosts?: boolean): void;
   laidOut(mode: Mode): void;
 }
 
@@ -90,13 +91,13 @@ export function controls(asks: Asks): Controls {
       ),
       legend,
     ),
-    show(next, shading) {
+    show(next, shading, hasGhosts = false) {
       looked = next;
       tints.set(next.tint);
       credits.set(next.credit);
       modes.set(next.mode);
       document.body.dataset['tint'] = next.tint;
-      legend.replaceChildren(...legendOf(shading));
+      legend.replaceChildren(...legendOf(shading, hasGhosts));
     },
     laidOut: mode => void (document.body.dataset['mode'] = mode),
   };
@@ -113,7 +114,7 @@ const labelled = (name: string, root: HTMLElement): HTMLElement =>
 const button = (sign: string, name: string, onclick: () => void): HTMLElement =>
   element('button', { type: 'button', class: 'plain', title: name, 'aria-label': name, onclick }, sign);
 
-function legendOf({ tint, ends }: Shading): HTMLElement[] {
+function legendOf({ tint, ends }: Shading, hasGhosts: boolean): HTMLElement[] {
   const entry = (swatches: readonly string[], meaning: string): HTMLElement =>
     element(
       'span',
@@ -137,5 +138,6 @@ function legendOf({ tint, ends }: Shading): HTMLElement[] {
     entry(['tool'], 'tool text, not trained'),
     entry(['ghost'], 'branch refused'),
     entry(['taken'], 'branch made'),
+    ...(hasGhosts ? [entry(['untrained'], 'counterfactual, not trained on')] : []),
   ];
 }

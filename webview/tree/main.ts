@@ -1,4 +1,5 @@
 /** The rollout tree of one task in one step: what was grown, where it branched, and why. Knows nothing of files or workers. */
+import type { Counterfactual } from '../../src/core/counterfactual.ts';
 import type { Event } from '../../src/core/events.ts';
 import type { Tree } from '../../src/core/types.ts';
 import type { ViewSubject } from '../../src/protocol/verbs.ts';
@@ -10,6 +11,8 @@ import { card, type Action } from './card.ts';
 import { controls, lookedOf, type Looked } from './controls.ts';
 import { drawing } from './drawing.ts';
 import { factsOf, titleOf } from './explain.ts';
+import { ghostCard } from './ghostCard.ts';
+import { ghostAt, ghostFacts, graft, ownPlace, type Grafted } from './ghosts.ts';
 import { help } from './help.ts';
 import { shadingOf } from './shades.ts';
 import { stepNavigation } from './steps.ts';
@@ -20,6 +23,10 @@ import './tree.css';
 registerKit();
 
 let tree: Tree | undefined;
+/** What was drawn from the tree beside the training; undefined until the host has told it. */
+let counterfactuals: readonly Counterfactual[] | undefined;
+/** The tree with them; made anew only where one of them changes. */
+let grafted: Grafted | undefined;
 let subject: ViewSubject | undefined;
 let looked: Looked = lookedOf(keptState());
 /** What the reader chose; until then what a reader comes for is shown. */
@@ -38,7 +45,9 @@ const host = joinHost({
 });
 
 const open = (path: number, segment: number): void => {
-  if (tree) report(host.openTrajectory(tree.id, path, segment));
+  const own = grafted && ownPlace(grafted, path, segment);
+  if (own) report(host.openTrajectory(own.ghost.counterfactual.id, own.path, own.segment));
+  else if (tree) report(host.openTrajectory(tree.id, path, segment));
 };
 /** What can be done with a segment of a written tree, as buttons on the card. */
 const ACTIONS: readonly Action[] = [
@@ -47,6 +56,12 @@ const ACTIONS: readonly Action[] = [
     label: 'Open as Text',
     meaning: 'Open the trajectory in an editor, at this segment (Enter)',
     act: open,
+  },
+  {
+    name: 'branch-from',
+    label: 'Branch from Here…',
+    meaning: 'Let a policy go on from here, beside the training, and see what it would have earned',
+    act: (path, segment) => tree && report(host.branchFrom(tree.id, path, segment)),
   },
 ];
 
@@ -67,7 +82,7 @@ const picture = drawing({
   key: event => press(event.key),
   laidOut: mode => panel.laidOut(mode),
 });
-const details = card(ACTIONS);
+const details = card(ACTIONS, ({ segment }) => ghostPart(segment));
 document.body.append(
   element(
     'main',
@@ -103,9 +118,48 @@ function go(next: ViewSubject): void {
     pinned = undefined;
     chosen = next.segment === undefined ? undefined : { segment: next.segment };
     if (isMoved) report(host.remember(next));
+    counterfactuals = undefined;
     refresh();
     showWays();
   } else if (!isKnown) choose({ segment: next.segment! });
+  showGhosts();
+}
+
+/** Asks what was drawn beside the training; of what has come since it was last asked the newest is chosen. */
+function showGhosts(): void {
+  const wanted = subject?.tree;
+  if (wanted === undefined) return;
+  report(
+    host.counterfactuals(wanted).then(found => {
+      if (wanted !== subject?.tree) return;
+      const before = counterfactuals;
+      if (before?.length === found.counterfactuals.length) return;
+      counterfactuals = found.counterfactuals;
+      grafted = undefined;
+      draw();
+      if (before) chooseNewest();
+      const [failure] = found.failures;
+      if (failure) throw new Error(failure.message);
+    }),
+  );
+}
+
+function chooseNewest(): void {
+  const newest = grafted?.ghosts.at(-1);
+  if (newest) choose({ segment: newest.segment });
+}
+
+/** The card of a ghost's segment; undefined for one of the tree itself. */
+function ghostPart(segment: number): Node[] | undefined {
+  const ghost = grafted && ghostAt(grafted, segment);
+  if (!ghost || !tree) return undefined;
+  const { id } = tree;
+  const { counterfactual, kept } = ghost;
+  return ghostCard(ghost, segment - ghost.segment + kept, {
+    open: (path, own) => report(host.openTrajectory(counterfactual.id, path, own)),
+    compare: path =>
+      report(host.compare({ tree: id, path: counterfactual.of.path }, { tree: counterfactual.id, path })),
+  });
 }
 
 function withoutPlace({ path: _, segment: __, ...rest }: ViewSubject): ViewSubject {
@@ -132,6 +186,7 @@ function refresh(): void {
       .then(answer => {
         if (wanted !== subject?.tree) return;
         tree = answer;
+        grafted = undefined;
         draw();
       })
       .finally(() => {
@@ -156,10 +211,12 @@ function showWays(): void {
 function draw(): void {
   if (!tree) return;
   title.textContent = titleOf(tree);
-  facts.textContent = factsOf(tree);
+  grafted ??= graft(tree, counterfactuals ?? []);
+  const { ghosts, ...drawn } = grafted;
+  facts.textContent = `${factsOf(tree)}${ghostFacts(grafted)}`;
   const shading = shadingOf(tree, looked.tint, looked.credit);
-  panel.show(looked, shading);
-  picture.draw({ tree, shading, credit: looked.credit }, selectionIn(tree));
+  panel.show(looked, shading, ghosts.length > 0);
+  picture.draw({ ...drawn, shading, credit: looked.credit }, selectionIn(tree));
   picture.pin(pinned);
   showCard();
 }

@@ -3,7 +3,7 @@ import { OUTCOMES, verdict } from '../../src/core/explain.ts';
 import { segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
 import type { Decision, Path, Segment, Tree } from '../../src/core/types.ts';
 import { svg } from '../shared/element.ts';
-import { number, shorten, signed } from '../shared/format.ts';
+import { MINUS, number, shorten, signed } from '../shared/format.ts';
 import { creditText, segmentName } from './explain.ts';
 import { endOf, questionAt, type Box, type Layout, type Metrics } from './layout.ts';
 import type { Shading } from './shades.ts';
@@ -17,6 +17,8 @@ export interface Scene {
    */
   tree: Tree;
   untrained?: { segment: number; path: number };
+  /** [segment] what stands above the bar of something untrained, where its credit would. */
+  notes?: ReadonlyMap<number, string>;
   /** Of the trained part. */
   shading: Shading;
   credit: CreditView;
@@ -157,16 +159,17 @@ function wordsAndBadge({ scene, layout, credits }: Brush, box: Box, kind: string
       ? `${box.segments.length} steps`
       : wordsOn(scene.tree, scene.tree.segments[box.segments[0]!]!);
   const values = box.segments.length > 1 ? [] : (credits[box.segments[0]!] ?? []);
-  const badge = creditText(values, (box.width + gap) / BADGE_LETTER);
+  const note = scene.notes?.get(box.segments[0]!);
+  const badge = note ?? creditText(values, (box.width + gap) / BADGE_LETTER);
+  const sign =
+    note === undefined ? signOf(values) : note.includes('+') ? 'plus' : note.includes(MINUS) ? 'minus' : '';
   return [
     svg(
       'text',
       { class: `words ${kind}`, x: x + 5, y: y + tall / 2 + 4 },
       room >= 3 ? shorten(words, room) : '',
     ),
-    ...(badge === undefined
-      ? []
-      : [svg('text', { class: `badge ${signOf(values)}`, x: x + 2, y: y - 4 }, badge)]),
+    ...(badge === undefined ? [] : [svg('text', { class: `badge ${sign}`, x: x + 2, y: y - 4 }, badge)]),
   ];
 }
 
@@ -205,6 +208,7 @@ function labelOf({ scene, layout, credits }: Brush, box: Box): string {
         ];
   return [
     ...(isUntrained(scene, first) ? ['not trained on'] : []),
+    scene.notes?.get(first) === undefined ? '' : `counterfactual ${scene.notes.get(first)}`,
     ...own,
     asked === 0 ? '' : asked === 1 ? '1 question' : `${asked} questions`,
     ...(layout.metrics.hasWords && box.segments.length === 1 ? [shorten(segment.text, 80)] : []),
@@ -282,17 +286,18 @@ export function end({ scene, layout }: Brush, lane: number): SVGElement {
   const x = endOf(box, layout.metrics) + MARGIN + 8;
   const y = middleOf(layout, lane) + 4;
   const kind = found.reward === undefined ? 'open' : found.reward.correct ? 'right' : 'wrong';
+  const isGhostly = scene.untrained !== undefined && path >= scene.untrained.path;
   return svg(
     'text',
     {
-      class: `end ${kind}${hasWords ? '' : ' small'}`,
+      class: `end ${kind}${hasWords ? '' : ' small'}${isGhostly ? ' ghostly' : ''}`,
       x,
       y,
       'data-path': path,
       // The leaf's own name says the same.
       'aria-hidden': true,
     },
-    endWords(tree, path).join('  '),
+    [...endWords(tree, path), ...(isGhostly ? [hasWords ? 'not trained on' : '◌'] : [])].join('  '),
   );
 }
 
