@@ -36,6 +36,8 @@ export class Explorer implements vscode.TreeDataProvider<Row>, vscode.Disposable
   /** By folder: the status that its row was drawn with, by which it may be grouped. */
   readonly #drawn = new Map<string, string>();
   readonly #subscriptions: vscode.Disposable[];
+  /** What the rows at the top were made of: those under a heading belong to the same list. */
+  #listed: RunList = { plain: [], groups: [] };
   readonly view: vscode.TreeView<Row>;
   readonly onDidChangeTreeData = this.#changed.event;
 
@@ -101,8 +103,8 @@ export class Explorer implements vscode.TreeDataProvider<Row>, vscode.Disposable
   }
 
   async #children(row: Row | undefined): Promise<Row[]> {
-    if (row === undefined) return topRows(this.#list());
-    if (row.kind === 'group') return runsUnder(row, this.#list());
+    if (row === undefined) return topRows((this.#listed = this.#list()));
+    if (row.kind === 'group') return runsUnder(row, this.#listed);
     if (this.#runs.get(row.runFolder)?.status === 'unreadable') return [];
     return rowsUnder(row, await this.#runs.state(row.runFolder), this.#checks);
   }

@@ -2,7 +2,6 @@
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as vscode from 'vscode';
-import { countText } from '../core/checkup.ts';
 import type { FinishedStep, RunState } from '../core/fold.ts';
 import { FILES } from '../run/layout.ts';
 import { readManifest } from '../run/manifest.ts';
@@ -14,6 +13,7 @@ import {
   accuracyOf,
   CHECK_ICONS,
   checkLabel,
+  checksDescription,
   CONTEXTS,
   gitText,
   liveStepDescription,
@@ -131,9 +131,9 @@ const FACES: { [K in PartKind]: (row: RowOf<K>, known: Known) => Face } = {
   evaluation: evaluationFace,
   checks: checksFace,
   check: ({ runFolder, result }) => ({
-    label: result.message,
+    label: result.id,
     icon: CHECK_ICONS[result.status],
-    description: result.id,
+    description: result.message,
     spoken: checkLabel(result),
     tooltip: checkLabel(result),
     context: `check.${result.status}`,
@@ -251,7 +251,7 @@ function checksFace({ runFolder }: RowOf<'checks'>, { checks }: Known): Face {
   return {
     label: 'Checks',
     icon: isKnown ? CHECK_ICONS[worst ?? 'ok'] : results === 'running' ? 'loading~spin' : 'beaker',
-    description: isKnown ? countText(results) : (results ?? 'not checked yet'),
+    description: isKnown ? checksDescription(results) : (results ?? 'not checked yet'),
     context: 'checks',
     state: Collapsed,
   };

@@ -118,6 +118,14 @@ export const CHECK_ICONS: Record<CheckStatus, RowIcon> = {
 
 const CHECK_WORDS: Record<CheckStatus, string> = { error: 'wrong', warning: 'to look at', ok: 'ok' };
 
+/** `1 wrong · 2 to look at · 9 ok`, without what there is none of: rows are narrow. */
+export function checksDescription(results: readonly CheckResult[]): string {
+  const counts = (Object.keys(CHECK_WORDS) as CheckStatus[]).map(
+    status => [results.filter(result => result.status === status).length, CHECK_WORDS[status]] as const,
+  );
+  return counts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`])).join(' · ');
+}
+
 export const checkLabel = ({ id, status, message, fix }: CheckResult): string =>
   `Check ${id}, ${CHECK_WORDS[status]}: ${message}${fix === undefined || status === 'ok' ? '' : ` ${fix}`}`;
 

@@ -11,7 +11,7 @@ import type { App } from './app.ts';
 import { configText, freshPath, renamed } from './configCopy.ts';
 import { inBackground } from './failures.ts';
 import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
-import { activeConfig, pickFolder, pickRun, runsOf } from './pickers.ts';
+import { activeConfig, checkpointFolder, pickFolder, pickRun, runsOf } from './pickers.ts';
 import { isRecord } from './places.ts';
 import { resolvedConfigUri } from './resolvedConfigs.ts';
 import { tagsOf } from './runList.ts';
@@ -30,16 +30,23 @@ export const RUN_COMMANDS = {
     if (runFolder !== undefined) await vscode.window.showTextDocument(resolvedConfigUri(runFolder));
   },
   async copyRunPath(app: App, argument: unknown, selected?: unknown): Promise<void> {
-    const folders = await runsOf(app, argument, selected, COMMANDS.copyRunPath.title);
+    const folders = await foldersOf(app, argument, selected, COMMANDS.copyRunPath.title);
     if (folders.length > 0) await vscode.env.clipboard.writeText(folders.join('\n'));
   },
   async revealRun(app: App, argument: unknown): Promise<void> {
-    const [runFolder] = await runsOf(app, argument, undefined, COMMANDS.revealRun.title);
-    if (runFolder !== undefined)
-      await vscode.commands.executeCommand('revealFileInOS', vscode.Uri.file(runFolder));
+    const [folder] = await foldersOf(app, argument, undefined, COMMANDS.revealRun.title);
+    if (folder !== undefined) await vscode.commands.executeCommand('revealFileInOS', vscode.Uri.file(folder));
   },
   revealRunInExplorer,
 };
+
+/** Folders of the runs that a command is about, or of the checkpoint where it is about one. */
+async function foldersOf(app: App, argument: unknown, selected: unknown, title: string): Promise<string[]> {
+  const { runFolder, checkpoint } = targetOf(argument);
+  return runFolder !== undefined && checkpoint !== undefined
+    ? [checkpointFolder(runFolder, checkpoint)]
+    : runsOf(app, argument, selected, title);
+}
 
 /** What a caller said beforehand, so that it is not asked: `{runFolder, label: 'Baseline'}`. */
 function answer(argument: unknown, name: 'label' | 'tags' | 'to'): string | undefined {
@@ -181,13 +188,13 @@ async function diffConfigurations(app: App, argument: unknown, selected?: unknow
 }
 
 async function revealRunInExplorer(app: App, argument: unknown): Promise<void> {
-  const [runFolder] = await runsOf(app, argument, undefined, COMMANDS.revealRunInExplorer.title);
-  if (runFolder === undefined) return;
-  const uri = vscode.Uri.file(runFolder);
+  const [folder] = await foldersOf(app, argument, undefined, COMMANDS.revealRunInExplorer.title);
+  if (folder === undefined) return;
+  const uri = vscode.Uri.file(folder);
   if (vscode.workspace.getWorkspaceFolder(uri) === undefined)
     throw new FailureError({
       where: 'store',
-      message: `${runFolder} is in no folder of this window.`,
+      message: `${folder} is in no folder of this window.`,
       fix: 'Add its folder to the workspace, or copy its path.',
     });
   await vscode.commands.executeCommand('revealInExplorer', uri);

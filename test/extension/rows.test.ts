@@ -3,6 +3,7 @@ import { describe, it } from 'mocha';
 import {
   accuracyOf,
   checkLabel,
+  checksDescription,
   CONTEXTS,
   gitText,
   liveLine,
@@ -103,6 +104,8 @@ describe('rows', () => {
       fix: 'Keep them.',
     } as const;
     assert.equal(checkLabel(result), 'Check template, to look at: Two tokens vanish. Keep them.');
+    const ok = { ...result, status: 'ok' } as const;
+    assert.equal(checksDescription([ok, result, ok]), '1 to look at · 2 ok');
     assert.equal(checkLabel({ ...result, status: 'ok' }), 'Check template, ok: Two tokens vanish.');
   });
 
