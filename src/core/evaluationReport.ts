@@ -7,6 +7,7 @@ import { lengthFacts, provenanceFacts, toolFacts, toolTable, warningsOf } from '
 import { counted, decimal, percent, ranged, signed } from './figures.ts';
 import { passAtK } from './metrics.ts';
 import { streamKey } from './random.ts';
+import { sampleName } from './sampleText.ts';
 import type {
   Fact,
   FailureGroup,
@@ -81,7 +82,11 @@ function passTable({ summary, outcomes }: EvaluationRecord): Table | undefined {
     { text: String(of.length) },
     ...draws.map(k => {
       const values = of.map(({ passes, correct }) => passAtK(passes, correct, k));
-      const found = estimate([values], streamKey('pass', summary.id, name, k));
+      // pass@1 of all tasks is the accuracy: it must not stand there with another interval.
+      const isAccuracy = of === counts && k === 1;
+      const found = isAccuracy
+        ? { mean: summary.accuracy, interval: summary.interval }
+        : estimate([values], streamKey('pass', summary.id, name, k));
       return { text: ranged(found), share: found.mean };
     }),
   ];
@@ -113,6 +118,7 @@ function failuresOf({ outcomes }: EvaluationRecord, all: number): FailureGroup[]
         task,
         trajectory,
         name,
+        which: sampleName(trajectories, trajectory),
         question,
         said: saidOf(outcome),
         wanted: references.join(' | '),

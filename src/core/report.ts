@@ -26,6 +26,8 @@ export interface SampleRef {
 /** A trajectory in a list. */
 export interface SampleLine extends SampleRef {
   name: string;
+  /** `greedy`, or `sample 2 of 4`. */
+  which: string;
   question: string;
   /** What was answered, and what would have been accepted. */
   said: string;

@@ -40,7 +40,7 @@ const factList = (facts: readonly Fact[]): string =>
   `<dl>${facts
     .map(
       ({ label, value, note }) =>
-        `<div><dt>${text(label)}</dt><dd>${text(value)}${note === undefined ? '' : ` <span class="quiet">${text(note)}</span>`}</dd></div>`,
+        `<div><dt>${text(label)}</dt><dd>${text(value)}${note === undefined ? '' : ` <span class="quiet">· ${text(note)}</span>`}</dd></div>`,
     )
     .join('')}</dl>`;
 
@@ -48,7 +48,7 @@ const tableOf = ({ heads, rows }: Table): string =>
   `<div class="wide"><table><thead><tr>${heads.map(head => `<th scope="col">${text(head)}</th>`).join('')}</tr></thead><tbody>${rows
     .map(
       ([first, ...cells]) =>
-        `<tr><th scope="row">${text(first!.text)}</th>${cells.map(cell => `<td>${text(cell.text)}${cell.share === undefined ? '' : shareBar(cell.share)}</td>`).join('')}</tr>`,
+        `<tr><th scope="row">${text(first!.text)}</th>${cells.map(cell => `<td>${cell.share === undefined ? '' : shareBar(cell.share)}${text(cell.text)}</td>`).join('')}</tr>`,
     )
     .join('')}</tbody></table></div>`;
 
@@ -68,7 +68,7 @@ function failures({ failures, measured }: Report, record: EvaluationRecord): str
 }
 
 const sample = (line: SampleLine, record: EvaluationRecord): string =>
-  `<details class="sample"><summary>${text(line.name)} <span>${text(line.question)}</span> <span class="said">answered ${text(line.said)}</span> <span class="quiet">accepted ${text(line.wanted)} · ${text(line.reason)}</span></summary><pre>${text(sampleText(record, line.task, line.trajectory))}</pre></details>`;
+  `<details class="sample"><summary>${text(`${line.name} · ${line.which}`)} <span>${text(line.question)}</span> <span class="said">answered ${text(line.said)}</span> <span class="quiet">accepted ${text(line.wanted)} · ${text(line.reason)}</span></summary><pre>${text(sampleText(record, line.task, line.trajectory))}</pre></details>`;
 
 function flips(section: FlipSection, record: EvaluationRecord, other: EvaluationRecord | undefined): string {
   const { against, note, facts, gained, lost } = section;
@@ -94,7 +94,7 @@ h1 { font-size: 1.5em; margin: 0; } h2 { font-size: 1.1em; margin: 28px 0 6px; b
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(280px, 1fr)); gap: 2px 24px; margin: 6px 0; }
 dl div { display: flex; gap: 8px; } dt { color: var(--quiet); flex: none; } dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: 6px 0; } th, td { text-align: left; padding: 3px 18px 3px 0; border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; } th { font-weight: 600; }
-.bar { display: inline-block; width: 60px; height: 6px; margin-left: 6px; border: 1px solid var(--line); vertical-align: middle; } .bar span { display: block; height: 100%; background: var(--mark); }
+.bar { display: inline-block; width: 60px; height: 6px; margin-right: 6px; border: 1px solid var(--line); vertical-align: middle; } .bar span { display: block; height: 100%; background: var(--mark); }
 details { margin: 3px 0; } summary { cursor: pointer; } .sample { margin-left: 18px; } .said { font-weight: 600; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--soft); border: 1px solid var(--line); padding: 8px; margin: 4px 0; max-height: 480px; overflow-y: auto; font: 12px/1.4 ui-monospace, monospace; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; } .pair > div { min-width: 0; }

@@ -1,29 +1,28 @@
 /** Every command of the extension in one table. Knows nothing of how its parts do what they are asked. */
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { FILES } from '../run/layout.ts';
 import type { App } from './app.ts';
 import { inBackground, showFailure } from './failures.ts';
 import { BRANCH_COMMANDS } from './branchFromHere.ts';
 import { CHECK_COMMANDS } from './checkCommands.ts';
+import { COMPARE_RUNS_COMMANDS } from './compareCommands.ts';
+import { EVALUATION_COMMANDS } from './evaluationCommands.ts';
 import { COMPARE_COMMANDS } from './compareTrajectory.ts';
 import { CONTROL_COMMANDS } from './controlCommands.ts';
 import { DIAGNOSIS_COMMANDS } from './diagnosisCommand.ts';
 import { DRY_RUN_COMMANDS } from './dryRunCommand.ts';
 import { CATEGORY, commandId, COMMANDS, type CommandName } from './names.ts';
 import { newConfiguration } from './newConfigurationCommand.ts';
-import { checkpointFolder, pickCheckpoint, pickPath, pickTree, runOf } from './pickers.ts';
-import { accuracyOf } from './rows.ts';
+import { pickPath, pickTree, runOf } from './pickers.ts';
 import { RUN_COMMANDS } from './runCommands.ts';
 import { RUN_LIST_COMMANDS } from './runListCommands.ts';
 import { SAMPLE_COMMANDS } from './sampleCommands.ts';
 import { RESCORE_COMMANDS } from './rescoreRollouts.ts';
 import { targetOf } from './target.ts';
-import { mustBeTrusted } from './trust.ts';
 import { BROWSE_COMMANDS } from './trajectoryBrowser.ts';
 import { TRAJECTORY_COMMANDS } from './trajectoryCommands.ts';
-import { evaluate } from './workers.ts';
 
 /** `selected`: all rows that are selected in a view, where the command was chosen there. */
 type Handler = (app: App, argument: unknown, selected?: unknown) => Promise<unknown>;
@@ -64,7 +63,8 @@ const HANDLERS: Record<CommandName, Handler> = {
     if (runFolder !== undefined && tree !== undefined && path !== undefined)
       await app.trajectories.show({ runFolder, tree, path }, target.segment);
   },
-  evaluateCheckpoint,
+  ...EVALUATION_COMMANDS,
+  ...COMPARE_RUNS_COMMANDS,
   ...TRAJECTORY_COMMANDS,
   ...COMPARE_COMMANDS,
   ...BROWSE_COMMANDS,
@@ -101,32 +101,4 @@ export function registerCommands(app: App): vscode.Disposable {
       }),
     ),
   );
-}
-
-async function evaluateCheckpoint(app: App, argument: unknown): Promise<unknown> {
-  mustBeTrusted('A run');
-  const target = targetOf(argument);
-  const runFolder = await runOf(app, target, COMMANDS.evaluateCheckpoint.title);
-  const checkpoint =
-    runFolder === undefined ? undefined : (target.checkpoint ?? (await pickCheckpoint(app, runFolder)));
-  if (runFolder === undefined || checkpoint === undefined) return undefined;
-  const name = `${basename(runFolder)} ${checkpoint}`;
-  const measured = await vscode.window.withProgress(
-    {
-      location: vscode.ProgressLocation.Notification,
-      title: `Evaluating ${name} on the held-out tasks`,
-      cancellable: true,
-    },
-    (_, token) => {
-      const cancelled = new AbortController();
-      token.onCancellationRequested(() => cancelled.abort());
-      return evaluate(app.program(), checkpointFolder(runFolder, checkpoint), cancelled.signal);
-    },
-  );
-  if (measured === undefined) return undefined;
-  await app.runs.refresh();
-  const said = `${name}: accuracy ${accuracyOf(measured)} on ${measured.tasks} tasks, ${measured.samples} samples each.`;
-  app.log.info(said);
-  inBackground(app.log, 'Evaluation', vscode.window.showInformationMessage(said));
-  return measured;
 }

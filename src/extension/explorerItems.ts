@@ -29,6 +29,7 @@ import {
   treeDescription,
 } from './rows.ts';
 import { counted } from './trajectoryText.ts';
+import type { Target } from './target.ts';
 
 const { Collapsed, None, Expanded } = vscode.TreeItemCollapsibleState;
 
@@ -229,7 +230,7 @@ function checkpointFace({ checkpoint, step }: RowOf<'checkpoint'>, { state }: Kn
   };
 }
 
-function evaluationFace({ index }: RowOf<'evaluation'>, { state }: Known): Face {
+function evaluationFace({ runFolder, index, evaluation }: RowOf<'evaluation'>, { state }: Known): Face {
   const { step, at, summary } = state.evaluations[index]!;
   const text = `accuracy ${accuracyOf(summary)} on ${summary.tasks} tasks of ${summary.dataset}, ${summary.samples} samples each, ${summary.toolCallsPerTrajectory.toFixed(1)} tool calls a trajectory, ${new Date(at).toLocaleString()}`;
   return {
@@ -239,6 +240,11 @@ function evaluationFace({ index }: RowOf<'evaluation'>, { state }: Known): Face 
     tooltip: text,
     spoken: `Evaluation after step ${step}, ${text}`,
     context: 'evaluation',
+    command: {
+      command: commandId('openEvaluation'),
+      title: 'Open Evaluation Report',
+      arguments: [{ runFolder, evaluation } satisfies Target],
+    },
   };
 }
 

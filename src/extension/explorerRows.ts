@@ -29,7 +29,7 @@ export type PartRow = Place &
     | { kind: 'step'; step: number }
     | { kind: 'tree'; tree: string; step: number; entry?: TreeEntry }
     | { kind: 'checkpoint'; checkpoint: string; step: number }
-    | { kind: 'evaluation'; index: number }
+    | { kind: 'evaluation'; index: number; evaluation: string }
     | { kind: 'check'; result: CheckResult }
     | { kind: 'note'; text: string }
   );
@@ -100,7 +100,9 @@ export async function rowsUnder(row: PartRow, state: RunState, checks: CheckSour
       });
     case 'evaluations':
       return state.evaluations
-        .map((_, index) => under(String(index), { kind: 'evaluation', index }))
+        .map(({ summary }, index) =>
+          under(String(index), { kind: 'evaluation', index, evaluation: summary.id }),
+        )
         .reverse();
     case 'checks':
       return checkRows(checks.results(runFolder), under);

@@ -7,12 +7,15 @@ import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
 import { Checks } from './checks.ts';
 import { registerCommands } from './commands.ts';
+import { compareVerbs } from './comparePanel.ts';
 import { ConfigDocuments } from './configDocuments.ts';
 import { registerConfigFeatures } from './configFeatures.ts';
 import { confirm } from './confirm.ts';
 import { TokenDecorations } from './decorations.ts';
 import { Drafts } from './drafts.ts';
 import { DryRuns } from './dryRuns.ts';
+import { evaluationOf } from './evaluationCommands.ts';
+import { evaluationVerbs } from './evaluationPanel.ts';
 import { Explorer } from './explorer.ts';
 import { inBackground } from './failures.ts';
 import { commandId, CONFIG_SUFFIX } from './names.ts';
@@ -21,6 +24,7 @@ import { registerLanguageTools } from './languageTools.ts';
 import type { PanelSource } from './panels.ts';
 import { Panels } from './panels.ts';
 import { Places } from './places.ts';
+import { registerSamples } from './evaluationSamples.ts';
 import { registerResolvedConfigs } from './resolvedConfigs.ts';
 import { Rescores } from './rescores.ts';
 import { Runs } from './runs.ts';
@@ -44,13 +48,14 @@ export function activate(context: vscode.ExtensionContext): App {
   const program = (): Program => ({ script: join(dist, 'branchpoint.cjs'), runtime: runtime() });
   const configs = new ConfigDocuments();
   const checks = new Checks(program, trajectories, path => configs.messages(path));
+  const source = panelSource(runs, () => app);
   const app: App = {
     context,
     log,
     places,
     runs,
     explorer: new Explorer({ runs, checks, memory: context.workspaceState, log }),
-    panels: new Panels(context.extensionUri, panelSource(runs), log),
+    panels: new Panels(context.extensionUri, source, log),
     trajectories,
     decorations: new TokenDecorations(trajectories, overlayChanged.event, log),
     drafts: new Drafts(context.globalStorageUri, commandId('useDraft')),
@@ -85,6 +90,7 @@ export function activate(context: vscode.ExtensionContext): App {
     app.panels,
     app.explorer,
     runs,
+    registerSamples(),
     registerCommands(app),
     registerLanguageTools(app),
   );
@@ -108,7 +114,7 @@ function watchWorkspace(refresh: () => void, redraw: () => void): vscode.Disposa
   );
 }
 
-function panelSource(runs: Runs): PanelSource {
+function panelSource(runs: Runs, app: () => App): PanelSource {
   return {
     follow: (runFolder, taker) => runs.follow(runFolder, taker),
     neighbours: (runFolder, id) => neighboursOf(runs, runFolder, id),
@@ -123,6 +129,10 @@ function panelSource(runs: Runs): PanelSource {
     check: runFolder => void openRun(runFolder),
     isLive: runFolder => liveLock(runFolder) !== undefined,
     onDidChange: runs.onDidChange,
+    verbs: held => ({
+      ...evaluationVerbs(held, () => evaluationOf(app(), {}, 'Evaluation to set it against')),
+      ...compareVerbs(held),
+    }),
     tree: async (runFolder, id) => (await treeOf(runs, runFolder, id)).tree,
   };
 }

@@ -20,6 +20,9 @@ export const COMMANDS = {
   openTree: { title: 'Open Rollout Tree', icon: 'type-hierarchy' },
   openTrajectory: { title: 'Open Trajectory as Text', icon: 'list-selection' },
   evaluateCheckpoint: { title: 'Evaluate Checkpoint', icon: 'checklist' },
+  openEvaluation: { title: 'Open Evaluation Report', icon: 'preview' },
+  exportEvaluation: { title: 'Export Evaluation as HTML…', icon: 'export' },
+  compareRuns: { title: 'Compare Runs…', icon: 'compare-changes' },
   cycleOverlay: { title: 'Cycle Token Overlay', icon: 'symbol-color' },
   chooseOverlay: { title: 'Choose Token Overlay', icon: 'symbol-color' },
   toggleMask: { title: 'Toggle Token Mask Overlay', icon: 'eye' },
@@ -62,7 +65,12 @@ export const SETTINGS = ['runsFolders', 'nodePath', 'trajectory.overlay', 'traje
 export type SettingName = (typeof SETTINGS)[number];
 
 export const VIEWS = { runs: 'branchpoint.runs' } as const;
-export const PANELS = { dashboard: 'branchpoint.dashboard', tree: 'branchpoint.tree' } as const;
+export const PANELS = {
+  dashboard: 'branchpoint.dashboard',
+  tree: 'branchpoint.tree',
+  evaluation: 'branchpoint.evaluation',
+  compare: 'branchpoint.compare',
+} as const;
 export type ViewKind = keyof typeof PANELS;
 
 /** The editor of trees.jsonl. */
@@ -84,3 +92,7 @@ export const LANGUAGE_TOOLS = {
   explainBranch: 'branchpoint_explain_branch',
 } as const;
 export type LanguageToolName = keyof typeof LANGUAGE_TOOLS;
+
+/** Scheme and language of samples of evaluations, and what ends their names. */
+export const SAMPLE = 'branchpoint-sample';
+export const SAMPLE_SUFFIX = '.evaluated';

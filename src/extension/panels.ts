@@ -1,4 +1,4 @@
-/** Webview panels: one dashboard per run, one per rollout tree; they come back after a reload. Knows nothing of what they draw. */
+/** Webview panels: one dashboard per run, one per rollout tree, evaluation and set of compared runs; they come back after a reload. Knows nothing of what they draw. */
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Event } from '../core/events.ts';
@@ -7,14 +7,24 @@ import type { Neighbours } from '../core/neighbours.ts';
 import type { Grown } from '../core/tree.ts';
 import type { Tree } from '../core/types.ts';
 import type { Port, Remote } from '../protocol/channel.ts';
+import type { Handlers } from '../protocol/channel.ts';
 import { connect, serve, toFailure } from '../protocol/channel.ts';
-import type { HostVerbs, TreePath, ViewSubject, ViewVerbs } from '../protocol/verbs.ts';
+import type {
+  CompareVerbs,
+  EvaluationVerbs,
+  HostVerbs,
+  TreePath,
+  ViewSubject,
+  ViewVerbs,
+} from '../protocol/verbs.ts';
+import { foldersOf } from './comparePanel.ts';
+import type { Held } from './evaluationPanel.ts';
 import type { Log } from './failures.ts';
 import { inBackground, inFull } from './failures.ts';
 import { type CommandName, commandId, PANELS, type ViewKind } from './names.ts';
 import { pageOf, pageOptions, portOf } from './page.ts';
 import type { Pump } from './pump.ts';
-import { makePump, settled } from './pump.ts';
+import { makePump, settled, summed } from './pump.ts';
 import { type Target, targetOf } from './target.ts';
 
 /** Where the panels' facts and trees come from. */
@@ -35,6 +45,8 @@ export interface PanelSource {
   check(runFolder: string): void;
   /** Whether a worker owns the run. */
   isLive(runFolder: string): boolean;
+  /** What the views of evaluations and comparisons are answered. */
+  verbs(held: Held): Handlers<EvaluationVerbs & CompareVerbs>;
   /** Something about a run changed, perhaps whether it is live. */
   readonly onDidChange: vscode.Event<unknown>;
 }
@@ -56,10 +68,21 @@ interface OpenPanel {
   session?: Session;
 }
 
+/** Which runs a view follows, and which of their facts it folds. */
+const FOLLOWED: Record<
+  ViewKind,
+  { runs(subject: ViewSubject): readonly string[]; facts(events: readonly Event[]): Event[] }
+> = {
+  dashboard: { runs: ({ runFolder }) => [runFolder], facts: settled },
+  tree: { runs: ({ runFolder }) => [runFolder], facts: settled },
+  evaluation: { runs: () => [], facts: settled },
+  compare: { runs: foldersOf, facts: summed },
+};
+
 interface Session {
   view: Remote<ViewVerbs>;
-  /** What the view was told. */
-  isLive: boolean;
+  /** What the view was told, by run. */
+  lives: readonly boolean[];
   end(reason: string): void;
 }
 
@@ -112,7 +135,7 @@ export class Panels implements vscode.Disposable {
     known.panel.reveal(undefined, preserveFocus);
     const { session } = known;
     if (session !== undefined)
-      inBackground(this.#log, 'View', session.view.show({ ...subject, isLive: session.isLive }));
+      inBackground(this.#log, 'View', session.view.show({ ...subject, isLive: session.lives[0] === true }));
   }
 
   /** What is open, for tests and for the explorer's selection. */
@@ -146,10 +169,17 @@ export class Panels implements vscode.Disposable {
 
   #verbs(opened: OpenPanel, port: Port): Parameters<typeof serve<HostVerbs>>[1] {
     const about = (target: Target): Target => ({ ...target, runFolder: opened.subject.runFolder });
+    const held: Held = {
+      get subject() {
+        return opened.subject;
+      },
+      change: subject => void (opened.subject = subject),
+    };
     return {
+      ...this.#source.verbs(held),
       ready: () => {
         opened.session?.end('The view began again.');
-        this.#source.check(opened.subject.runFolder);
+        for (const folder of foldersOf(opened.subject)) this.#source.check(folder);
         // The answer goes out before the first facts.
         setImmediate(() => this.#begin(opened, port));
         const { subject } = opened;
@@ -179,20 +209,26 @@ export class Panels implements vscode.Disposable {
   #begin(opened: OpenPanel, port: Port): void {
     if (!opened.panel.visible || !this.#open.has(opened)) return;
     const { remote: view, close } = connect<ViewVerbs>(port);
-    const pump: Pump = makePump(
-      batch => view.events(batch),
-      error => this.#log.error(`View: ${inFull(toFailure(error))}`),
-    );
-    const facts = this.#source.follow(opened.subject.runFolder, {
-      facts: events => pump.push(settled(events)),
-      restarted: events => pump.restart(settled(events)),
+    const { runs, facts } = FOLLOWED[opened.kind];
+    const fed = runs(opened.subject).map((folder, run) => {
+      const pump: Pump = makePump(
+        batch => view.events({ ...batch, run }),
+        error => this.#log.error(`View: ${inFull(toFailure(error))}`),
+      );
+      const following = this.#source.follow(folder, {
+        facts: events => pump.push(facts(events)),
+        restarted: events => pump.restart(facts(events)),
+      });
+      return { following, pump };
     });
     opened.session = {
       view,
-      isLive: this.#source.isLive(opened.subject.runFolder),
+      lives: this.#livesOf(opened.subject),
       end(reason) {
-        facts.dispose();
-        pump.stop();
+        for (const { following, pump } of fed) {
+          following.dispose();
+          pump.stop();
+        }
         close(reason);
         delete opened.session;
       },
@@ -203,11 +239,15 @@ export class Panels implements vscode.Disposable {
   #tellLives(): void {
     for (const { session, subject } of this.#open) {
       if (session === undefined) continue;
-      const isLive = this.#source.isLive(subject.runFolder);
-      if (isLive === session.isLive) continue;
-      session.isLive = isLive;
-      inBackground(this.#log, 'View', session.view.show({ ...subject, isLive }));
+      const lives = this.#livesOf(subject);
+      if (lives.every((isLive, run) => isLive === session.lives[run])) continue;
+      session.lives = lives;
+      inBackground(this.#log, 'View', session.view.show({ ...subject, isLive: lives[0] === true }));
     }
+  }
+
+  #livesOf(subject: ViewSubject): boolean[] {
+    return foldersOf(subject).map(folder => this.#source.isLive(folder));
   }
 
   dispose(): void {
@@ -219,8 +259,30 @@ export class Panels implements vscode.Disposable {
 const run = (name: CommandName, target: Target & { other?: TreePath }): Thenable<unknown> =>
   vscode.commands.executeCommand(commandId(name), target);
 
-const keyOf = (kind: ViewKind, { runFolder, tree }: ViewSubject): string =>
-  JSON.stringify([kind, runFolder, kind === 'tree' ? (tree ?? '') : '']);
+/** What tells a view of a kind from the others, and what its tab is called. */
+const IDENTITY: Record<
+  ViewKind,
+  { key(subject: ViewSubject): unknown; title(subject: ViewSubject): string }
+> = {
+  dashboard: { key: () => '', title: ({ runFolder }) => basename(runFolder) },
+  tree: {
+    key: ({ tree = '' }) => tree,
+    title: ({ runFolder, tree = '' }) => `${basename(runFolder)} · tree ${tree}`,
+  },
+  evaluation: {
+    key: ({ evaluation }) => evaluation,
+    title: ({ runFolder, evaluation = '' }) => `${basename(runFolder)} · ${evaluation}`,
+  },
+  compare: {
+    key: foldersOf,
+    title: subject =>
+      `Compare ${foldersOf(subject)
+        .map(folder => basename(folder))
+        .join(', ')}`,
+  },
+};
 
-const titleOf = (kind: ViewKind, { runFolder, tree }: ViewSubject): string =>
-  kind === 'tree' ? `${basename(runFolder)} · tree ${tree ?? ''}` : basename(runFolder);
+const keyOf = (kind: ViewKind, subject: ViewSubject): string =>
+  JSON.stringify([kind, subject.runFolder, IDENTITY[kind].key(subject)]);
+
+const titleOf = (kind: ViewKind, subject: ViewSubject): string => IDENTITY[kind].title(subject);

@@ -72,3 +72,11 @@ export function settled(events: readonly Event[]): Event[] {
     ({ type, step }) => step > finished || (type !== 'segment-grown' && type !== 'tool-answered'),
   );
 }
+
+const SUMMED: ReadonlySet<Event['type']> = new Set<Event['type']>([
+  ...(['run-started', 'step-finished', 'evaluated', 'checkpoint-saved'] as const),
+  ...(['paused', 'resumed', 'run-ended'] as const),
+]);
+
+/** The facts that a comparison of runs folds: how single trees grew is none of them. */
+export const summed = (events: readonly Event[]): Event[] => events.filter(({ type }) => SUMMED.has(type));

@@ -110,8 +110,14 @@ export async function evaluate(
   program: Program,
   checkpoint: string,
   signal: AbortSignal,
+  progress: (done: number, tasks: number) => void,
 ): Promise<Measured | undefined> {
-  const outcome = await runProgram(program, ['eval', checkpoint, '--json'], signal);
+  const outcome = await runProgram(program, ['eval', checkpoint, '--json'], signal, {
+    line: text => {
+      const found = /^(\d+)\/(\d+) tasks$/.exec(text);
+      if (found) progress(Number(found[1]), Number(found[2]));
+    },
+  });
   if (signal.aborted) return undefined;
   if (outcome.code !== 0) throw failureOf(outcome);
   return measured(JSON.parse(lastLine(outcome.out)));
@@ -119,6 +125,8 @@ export async function evaluate(
 
 /** What is said of an evaluation when it is done. */
 export interface Measured {
+  /** Names its record. */
+  id: string;
   accuracy: number;
   interval: [number, number];
   greedyAccuracy?: number;
@@ -127,9 +135,10 @@ export interface Measured {
 }
 
 function measured(value: unknown): Measured {
-  const { accuracy, interval, greedyAccuracy, tasks, samples } = value as Record<string, unknown>;
+  const { id, accuracy, interval, greedyAccuracy, tasks, samples } = value as Record<string, unknown>;
   const isNumber = (value: unknown): value is number => typeof value === 'number';
   if (
+    typeof id !== 'string' ||
     !isNumber(accuracy) ||
     !isNumber(tasks) ||
     !isNumber(samples) ||
@@ -142,6 +151,7 @@ function measured(value: unknown): Measured {
       message: `The evaluation’s result cannot be read: ${JSON.stringify(value)}`,
     });
   return {
+    id,
     accuracy,
     tasks,
     samples,

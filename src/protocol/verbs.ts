@@ -1,8 +1,11 @@
 /** What the processes may ask each other. Every verb is answered or refused; its effect is visible only as later facts. */
 import type { Counterfactual } from '../core/counterfactual.ts';
+import type { Flip } from '../core/evaluationFlips.ts';
 import type { Event } from '../core/events.ts';
 import type { Extreme } from '../core/extremes.ts';
 import type { Neighbours } from '../core/neighbours.ts';
+import type { Report, SampleRef } from '../core/report.ts';
+import type { RunFacts } from '../core/runComparison.ts';
 import type { TrajectoryMatch, TrajectoryQuery } from '../core/trajectorySearch.ts';
 import type { Failure, Tree } from '../core/types.ts';
 
@@ -30,6 +33,12 @@ export interface WorkerVerbs {
   stop(): void;
 }
 
+/** An evaluation of a run by its name. */
+export interface EvaluationPlace {
+  runFolder: string;
+  evaluation: string;
+}
+
 /** What a view shows. */
 export interface ViewSubject {
   /** Name of the run, and what else the view needs to find its subject again after a reload. */
@@ -37,6 +46,11 @@ export interface ViewSubject {
   tree?: string;
   path?: number;
   segment?: number;
+  /** Name of the evaluation, and the one that it is set against. */
+  evaluation?: string;
+  against?: EvaluationPlace;
+  /** All runs of a view that compares them; the first is `runFolder`. */
+  runFolders?: string[];
   /** Whether a worker owns the run now; facts alone cannot tell. `show` is asked again when it changes. Absent: not known. */
   isLive?: boolean;
 }
@@ -47,8 +61,37 @@ export interface TreePath {
   path: number;
 }
 
+/** What the view of an evaluation asks besides. */
+export interface EvaluationVerbs {
+  /** The report, against the other evaluation where the subject names one, and the run's other evaluations. */
+  evaluation(): {
+    report: Report;
+    others: { label: string; place: EvaluationPlace }[];
+    against?: EvaluationPlace;
+  };
+  /** Sets the evaluation against another; undefined for none. */
+  setAgainst(place: EvaluationPlace | undefined): void;
+  /** Asks the user for an evaluation of any run and sets against it. False where he chose none. */
+  chooseAgainst(): boolean;
+  openSample(sample: SampleRef): void;
+  /** Both trajectories of a task that flipped, side by side. */
+  openFlip(flip: Flip): void;
+  exportEvaluation(): void;
+}
+
+/** What the view that compares runs asks besides. */
+export interface CompareVerbs {
+  /** In the order of the subject's folders, which is that of `run` in batches of events. */
+  runs(): RunFacts[];
+  /** Configurations of two runs, side by side. */
+  openConfigurations(first: number, second: number): void;
+  openRun(run: number): void;
+  /** Asks the user for runs to compare instead. */
+  chooseRuns(): void;
+}
+
 /** Asked by a webview of the extension host. */
-export interface HostVerbs {
+export interface HostVerbs extends EvaluationVerbs, CompareVerbs {
   /** First ask of every view: all facts so far that the view folds, in batches through `events` after it. */
   ready(): { subject: ViewSubject; name: string };
   /** The trees around one, those of the step that is being grown included. */
@@ -71,8 +114,11 @@ export interface HostVerbs {
 
 /** Asked by the extension host of a webview; the next `events` only after the last was taken. */
 export interface ViewVerbs {
-  /** `from` is 0 where the view must forget what it has (first batch, or the journal was replaced). */
-  events(batch: { from: number; events: Event[] }): void;
+  /**
+   * `from` is 0 where the view must forget what it has (first batch, or the journal was replaced); `run` is the index of the run
+   * where the view compares several.
+   */
+  events(batch: { from: number; events: Event[]; run?: number }): void;
   show(subject: ViewSubject): void;
 }
 

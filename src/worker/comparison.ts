@@ -4,6 +4,8 @@ import { measuredOf, type TrajectoryOutcome } from '../core/evaluation.ts';
 import type { StepSummary } from '../core/events.ts';
 import { fold, type RunState } from '../core/fold.ts';
 import { streamKey } from '../core/random.ts';
+import { SMOOTHED_STEPS } from '../core/runComparison.ts';
+import { crossing } from '../core/runCurves.ts';
 import { hasEvaluation, readEvaluation } from '../run/evaluations.ts';
 import { openRun } from '../run/reader.ts';
 
@@ -65,9 +67,6 @@ export interface Comparison {
   curves: Record<string, Record<number, CurvePoint[]>>;
   results: ConfigResult[];
 }
-
-/** Steps whose mean stands for a moment of training, because one step's tasks are few. */
-const SMOOTHED_STEPS = 5;
 
 /** The numbers of a run that has finished. */
 export async function measureRun(folder: string, config: string): Promise<MeasuredRun> {
@@ -205,15 +204,11 @@ function meanCurve(runs: readonly MeasuredRun[]): CurvePoint[] {
 }
 
 /** Calls at which the line through the points first meets the target; null where it never does. */
-export function callsToReach(curve: readonly CurvePoint[], target: number): number | null {
-  const index = curve.findIndex(({ accuracy }) => accuracy >= target);
-  if (index < 0) return null;
-  const after = curve[index]!;
-  const before = curve[index - 1];
-  if (!before) return after.toolCalls;
-  const share = (target - before.accuracy) / (after.accuracy - before.accuracy);
-  return before.toolCalls + share * (after.toolCalls - before.toolCalls);
-}
+export const callsToReach = (curve: readonly CurvePoint[], target: number): number | null =>
+  crossing(
+    { xs: curve.map(({ toolCalls }) => toolCalls), ys: curve.map(({ accuracy }) => accuracy) },
+    target,
+  );
 
 /** The comparison as lines of a table. */
 export function tableOf({ baseline, target, curve, results }: Comparison): string[] {

@@ -145,7 +145,8 @@ const piecesOf = (tree: Tree, path: number): SamplePiece[] =>
     const piece: SamplePiece = { kind, length: text.length, tokens: count };
     if (!call) return [piece];
     const { tool, outcome, latencyMs, shared } = call;
-    return [{ ...piece, call: { tool, outcome, latencyMs, shared } }];
+    const took = Math.round(10 * latencyMs) / 10;
+    return [{ ...piece, call: { tool, outcome, latencyMs: took, shared } }];
   });
 
 function summarize(

@@ -66,9 +66,9 @@ export async function evaluateCommand(call: Call, io: Io): Promise<ExitCode> {
 const LINES = 50;
 
 const teller =
-  ({ out }: Io): NonNullable<Evaluation['progress']> =>
+  ({ err }: Io): NonNullable<Evaluation['progress']> =>
   (done, tasks) => {
-    if (done === tasks || done % Math.ceil(tasks / LINES) === 0) out.write(`${done}/${tasks} tasks\n`);
+    if (done === tasks || done % Math.ceil(tasks / LINES) === 0) err.write(`${done}/${tasks} tasks\n`);
   };
 
 /** The command line as it would be typed again. */

@@ -109,8 +109,9 @@ function host({ events, answers, batch, data }, isPainted, respond) {
     });
   window.stream = async () => {
     told.began = performance.now();
-    for (let from = 0; from < events.length || from === 0; from += batch)
-      await give({ from, events: events.slice(from, from + batch) });
+    for (const [run, own] of (Array.isArray(events[0]) ? events : [events]).entries())
+      for (let from = 0; from < own.length || from === 0; from += batch)
+        await give({ run, from, events: own.slice(from, from + batch) });
     told.taken = performance.now();
     const frame = () => new Promise(done => requestAnimationFrame(done));
     do await frame();
@@ -143,7 +144,7 @@ function host({ events, answers, batch, data }, isPainted, respond) {
 }
 
 /**
- * Opens a view on a run's events and waits until all of them are painted. Returns the page, what the host was told, and what
+ * Opens a view on a run's events (or on those of several, each in a list of its own) and waits until all of them are painted. Returns the page, what the host was told, and what
  * ends it all.
  */
 export async function openView(

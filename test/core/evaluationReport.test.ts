@@ -77,6 +77,7 @@ describe('evaluation report', () => {
       task: 0,
       trajectory: 8,
       name: 't0',
+      which: 'sample 9 of 9',
       question: 'What is 0 + 4?',
       said: '5',
       wanted: '4',

@@ -13,7 +13,7 @@ if (process.env.ELECTRON_RUN_AS_NODE !== '1') process.exit(9);
 if (argument === 'bad') { process.emitWarning('SQLite is new.', 'ExperimentalWarning'); setImmediate(() => { process.stderr.write('branchpoint: bad:3:5 steps must be a whole number.\\n'); process.exit(2); }); }
 else if (argument === 'slow') setInterval(() => undefined, 1000);
 else if (command === 'train') process.stdout.write('working\\n/runs/' + argument + '-1 ' + rest.join(' ') + '\\n');
-else process.stdout.write('evaluating\\n' + JSON.stringify({ accuracy: 0.5, interval: [0.4, 0.6], tasks: 300, samples: 4, more: 1 }) + '\\n');
+else { process.stderr.write('150/300 tasks\\n300/300 tasks\\n'); process.stdout.write('evaluating\\n' + JSON.stringify({ id: 'step-1-again-1', accuracy: 0.5, interval: [0.4, 0.6], tasks: 300, samples: 4, more: 1 }) + '\\n'); }
 `;
 
 describe('the program', () => {
@@ -41,18 +41,22 @@ describe('the program', () => {
     );
   });
 
-  it('reads an evaluation’s numbers', async () => {
-    assert.deepEqual(await evaluate(program(), 'step-000001', new AbortController().signal), {
+  it('reads an evaluation’s numbers, and how far it is', async () => {
+    const told: string[] = [];
+    const tell = (done: number, tasks: number): void => void told.push(`${done} of ${tasks}`);
+    assert.deepEqual(await evaluate(program(), 'step-000001', new AbortController().signal, tell), {
+      id: 'step-1-again-1',
       accuracy: 0.5,
       interval: [0.4, 0.6],
       tasks: 300,
       samples: 4,
     });
+    assert.deepEqual(told, ['150 of 300', '300 of 300']);
   });
 
   it('ends an evaluation that is cancelled', async () => {
     const cancelled = new AbortController();
-    const measured = evaluate(program(), 'slow', cancelled.signal);
+    const measured = evaluate(program(), 'slow', cancelled.signal, () => undefined);
     cancelled.abort();
     assert.equal(await measured, undefined);
   });

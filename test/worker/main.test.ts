@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import type { StepSummary } from '../../src/core/events.ts';
 import { fold } from '../../src/core/fold.ts';
+import { evaluationIds, readEvaluation } from '../../src/run/evaluations.ts';
 import { connectWorker, liveLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { runCommandLine } from '../../src/worker/commands.ts';
@@ -198,12 +199,26 @@ describe('branchpoint', () => {
       (await run('show', folder, '--step', '9')).err,
       /has no trees of step 9\.\nIts last step with trees is 2\./,
     );
-    const measured = await run('eval', folder, '--tasks', '2', '--json');
+    const page = join(folder, 'report.html');
+    const measured = await run('eval', folder, '--tasks', '2', '--json', '--html', page);
     const { accuracy, tasks } = JSON.parse(measured.out.trim().split('\n').at(-1)!) as Record<string, number>;
     assert.deepEqual({ accuracy, tasks }, { accuracy: 0, tasks: 2 });
     const again = fold(await openRun(folder).events()).evaluations.at(-1)!;
     assert.equal(again.summary.id, 'step-2-again-1');
-    assert.ok(existsSync(join(folder, 'evaluations/step-2-again-1.json')));
+    const { provenance, outcomes } = await readEvaluation(folder, 'step-2-again-1');
+    assert.equal(provenance!.command, `branchpoint eval ${folder} --tasks 2 --json --html ${page}`);
+    assert.match(provenance!.weights.hash, /^[0-9a-f]{64}$/);
+    const [own] = evaluationIds(folder).filter(id => id === 'step-2');
+    if (own !== undefined)
+      assert.equal(provenance!.weights.hash, (await readEvaluation(folder, own)).provenance!.weights.hash);
+    const { text, pieces, stop } = outcomes[0]!.trajectories[0]!;
+    assert.equal(
+      pieces!.reduce((sum, { length }) => sum + length, 0),
+      text.length,
+    );
+    assert.ok(stop);
+    assert.match(readFileSync(page, 'utf8'), /<h2>Failures by reason<\/h2>/);
+    assert.match(measured.err, /^2\/2 tasks$/m);
   });
 
   it('detaches, answers while it works, pauses, resumes and stops, each by its command', async () => {

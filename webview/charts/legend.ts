@@ -8,8 +8,8 @@ export interface Legend {
   root: HTMLElement;
   show(series: readonly Series[], isShown: (series: Series) => boolean): void;
   press(isShown: (series: Series) => boolean): void;
-  /** Values at a point; -1 for none. */
-  values(plot: Plot, index: number): void;
+  /** Values at a point, -1 for none; undefined for each series' last one. */
+  values(plot: Plot, index: number | undefined): void;
 }
 
 interface Entry {
@@ -53,9 +53,11 @@ export function legend(toggle: (series: Series) => void): Legend {
     values(plot, index) {
       entries.forEach((entry, i) => {
         if (!entry) return;
-        const value = plot.values[i]?.[index];
+        const column = plot.values[i] ?? [];
+        const at = index ?? column.findLastIndex(one => !Number.isNaN(one));
+        const value = column[at];
         const isBand = entry.series.kind === 'band-high';
-        const text = isBand ? bandSpan(plot.values[i - 1]?.[index], value) : number(value);
+        const text = isBand ? bandSpan(plot.values[i - 1]?.[at], value) : number(value);
         if (entry.value.textContent !== text) entry.value.textContent = text;
       });
     },

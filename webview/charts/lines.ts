@@ -3,7 +3,7 @@ import { element } from '../shared/element.ts';
 import { number } from '../shared/format.ts';
 import { listen, type Gestures } from './gestures.ts';
 import { legend } from './legend.ts';
-import { paintingOf, type Painting } from './painting.ts';
+import { paintingOf, type Painting, type Shown } from './painting.ts';
 import { indexAt, nearestIndex, type Plot, type Series, type Stretch, type View } from './plot.ts';
 import { fillReadout } from './readout.ts';
 
@@ -28,6 +28,8 @@ export interface LineChart {
   /** Moves the cursor of all charts; `isOurs` where the pointer is on this one, which then explains itself. */
   cursor(place: Place | undefined, isOurs: boolean): void;
   pin(place: Place | undefined): void;
+  /** The last point up to x, as a place at x; undefined before the first. */
+  placeAt(x: number): Place | undefined;
   /** Reads the theme again. */
   retheme(): void;
   /** What a screen reader is told of a step. */
@@ -54,17 +56,17 @@ export function lineChart(title: string, hears: Hears): LineChart {
     root: parts.root,
     show(plot, view) {
       parts.empty.hidden = plot.values.some(column => column.some(isMeasured));
-      parts.canvas.setAttribute('aria-label', describe(title, plot));
+      parts.canvas.setAttribute('aria-label', describe(title, plot, view));
       names.show(plot.series, isShown);
-      names.values(plot, plot.steps.length - 1);
+      names.values(plot, view.restsOnLast ? undefined : plot.steps.length - 1);
       painting.show({ plot, view });
     },
     cursor(at, isOurs) {
       const { shown } = painting;
       if (!shown) return;
-      const { plot } = shown;
+      const { plot, view } = shown;
       const index = at ? indexAt(plot.steps, at.step) : plot.steps.length - 1;
-      names.values(plot, index);
+      names.values(plot, view.restsOnLast && !at ? undefined : index);
       painting.place(parts.cursor, at?.x);
       parts.readout.hidden = !isOurs || !at || index < 0;
       if (parts.readout.hidden || !at) return;
@@ -75,17 +77,23 @@ export function lineChart(title: string, hears: Hears): LineChart {
       pinned = at;
       painting.place(parts.pin, at?.x);
     },
+    placeAt(x) {
+      const { steps = [], xs = [] } = painting.shown?.plot ?? {};
+      const step = steps[indexAt(xs, x)];
+      return step === undefined ? undefined : { step, x };
+    },
     retheme: painting.paint,
-    sentence: step => sentence(title, painting.shown?.plot, step),
+    sentence: step => sentence(title, painting.shown, step),
   };
 }
 
 /** What a screen reader is told of a step. */
-function sentence(title: string, plot: Plot | undefined, step: number): string {
-  const index = plot ? indexAt(plot.steps, step) : -1;
-  if (!plot || index < 0) return `${title}: not logged.`;
+function sentence(title: string, shown: Shown | undefined, step: number): string {
+  const index = shown ? indexAt(shown.plot.steps, step) : -1;
+  if (!shown || index < 0) return `${title}: not logged.`;
+  const { plot, view } = shown;
   const values = plot.series.map((one, i) => `${one.label} ${number(plot.values[i]![index])}`);
-  return `${title} at step ${step}: ${values.join(', ')}.`;
+  return `${title} at ${pointName(plot, view, index)}: ${values.join(', ')}.`;
 }
 
 interface Parts {
@@ -203,15 +211,19 @@ function within({ from, to }: Stretch, xs: readonly number[]): Stretch | undefin
   return { from: Math.max(from, first), to: Math.min(to, last) };
 }
 
+const pointName = ({ steps, xs }: Plot, view: View, index: number): string =>
+  view.pointName?.(xs[index]!) ?? `step ${steps[index]}`;
+
 /** What a screen reader says instead of the picture. */
-function describe(title: string, { series, steps, values }: Plot): string {
+function describe(title: string, plot: Plot, view: View): string {
+  const { series, values } = plot;
   const parts = series.flatMap((one, i) => {
     const column = values[i]!;
     const first = column.findIndex(isMeasured);
     const last = column.findLastIndex(isMeasured);
     if (first < 0 || one.kind?.startsWith('band')) return [];
     return [
-      `${one.label} ${number(column[first])} at step ${steps[first]}, ${number(column[last])} at step ${steps[last]}`,
+      `${one.label} ${number(column[first])} at ${pointName(plot, view, first)}, ${number(column[last])} at ${pointName(plot, view, last)}`,
     ];
   });
   return `${title}: ${parts.length > 0 ? parts.join('; ') : 'not logged'}.`;

@@ -110,7 +110,10 @@ export function datasets(
     const style = { borderDash: series.dashed ? [5, 3] : [], borderWidth: isHighContrast() ? 2 : 1.5 };
     if (view.smoothing === 0) return [line(reduced(ys), { ...style, borderColor: colour })];
     const raw = line(reduced(ys), { ...style, borderWidth: 1, borderColor: faded(colour, 0.3) });
-    return [raw, line(reduced(smooth(ys, view.smoothing)), { ...style, borderColor: colour })];
+    return [
+      raw,
+      line(reduced(plot.smoothed?.[i] ?? smooth(ys, view.smoothing)), { ...style, borderColor: colour }),
+    ];
   });
 }
 

@@ -24,6 +24,8 @@ export interface Plot {
   xs: number[];
   /** [series][point] NaN where not measured. */
   values: number[][];
+  /** [series][point] the smoothed values, where points are not evenly measured; else they are smoothed as they stand. */
+  smoothed?: number[][];
 }
 
 /** A stretch of the x axis. */
@@ -51,6 +53,10 @@ export interface View {
   marks: readonly Mark[];
   /** Names a place on the x axis. */
   nameOf(x: number): string;
+  /** What a point is called by its place, where steps say nothing: `1.2 k tool calls`. */
+  pointName?(x: number): string;
+  /** Without a cursor, legends show each series' last measured value, not what was measured last. */
+  restsOnLast?: boolean;
 }
 
 export const emptyPlot = (): Plot => ({ series: [], steps: [], xs: [], values: [] });

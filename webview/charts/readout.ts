@@ -25,7 +25,9 @@ export function fillReadout(
     const isBand = series.kind === 'band-high';
     const text = isBand ? bandSpan(plot.values[i - 1]![index], value) : number(value);
     const smoothed =
-      view.smoothing > 0 && !isBand ? ` (${number(smooth(plot.values[i]!, view.smoothing)[index])})` : '';
+      view.smoothing > 0 && !isBand
+        ? ` (${number((plot.smoothed?.[i] ?? smooth(plot.values[i]!, view.smoothing))[index])})`
+        : '';
     const isMissing = value === undefined || Number.isNaN(value);
     return [
       element(
@@ -42,7 +44,7 @@ export function fillReadout(
   const measured =
     plot.steps[index] === step ? `Step ${step}` : `Step ${step}, measured at step ${plot.steps[index]}`;
   root.replaceChildren(
-    element('div', { class: 'title' }, measured + place),
+    element('div', { class: 'title' }, view.pointName?.(x) ?? measured + place),
     ...rows,
     ...marks.map(({ kind, text }) => element('div', { class: 'mark' }, `${MARKS[kind].glyph} ${text}`)),
   );

@@ -5,7 +5,7 @@ import { forgetColours } from '../charts/look.ts';
 import type { Mark, Stretch, View } from '../charts/plot.ts';
 import { element } from '../shared/element.ts';
 import { emptyAxis, growAxis, nameOf, xOf, type Axis, type Scale } from './axis.ts';
-import { EVALUATIONS, GROUPS } from './charts.ts';
+import { GROUPS, isOfSteps } from './charts.ts';
 import { marksOf, type Seam } from './marks.ts';
 import type { ChartPlan, EvaluationPlan } from './plan.ts';
 import { evaluationPlot, growPlot, rescale, stepPlot, type StepPlot } from './plots.ts';
@@ -120,7 +120,6 @@ function show(kept: Kept, charts: readonly LineChart[]): void {
 }
 
 const PLANS = GROUPS.flatMap(({ charts }) => charts);
-const isOfSteps = (plan: ChartPlan | EvaluationPlan): plan is ChartPlan => plan !== EVALUATIONS;
 const plotOf = (plan: ChartPlan | EvaluationPlan): StepPlot | undefined =>
   isOfSteps(plan) ? stepPlot(plan) : undefined;
 

@@ -306,3 +306,5 @@ export const GROUPS: readonly Group[] = [
   { title: 'Policy', charts: POLICY },
   ...ROLLOUT_CHARTS,
 ];
+
+export const isOfSteps = (plan: ChartPlan | EvaluationPlan): plan is ChartPlan => plan !== EVALUATIONS;
