@@ -41,11 +41,7 @@ export class TokenDecorations implements vscode.Disposable {
     overviewRulerColor: new vscode.ThemeColor('branchpoint.divergence'),
     overviewRulerLane: vscode.OverviewRulerLane.Full,
     // Not by colour alone.
-    after: {
-      contentText: '◂ parts here',
-      margin: '0 4px',
-      color: new vscode.ThemeColor('branchpoint.divergence'),
-    },
+    before: { contentText: '▸', color: new vscode.ThemeColor('branchpoint.divergence') },
   });
   /** By document: where it parts from the one that it is compared with. */
   readonly #partings = new Map<string, vscode.Range>();

@@ -4,6 +4,7 @@
  */
 import {
   appendFileSync,
+  cpSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -44,6 +45,7 @@ async function fill(workspace: string): Promise<void> {
     join(workspace, 'recorded.branchpoint.json'),
     '{ "runs": "recorded", "policy": { "path": "small/policy" }, "data": { "train": "small/tasks.jsonl" } }\n',
   );
+  grow(join(workspace, 'apart'));
   await makeLaunchable(join(workspace, 'small'));
   writeFileSync(join(workspace, 'wrong.branchpoint.json'), WRONG);
 }
@@ -59,6 +61,21 @@ function tear(path: string): void {
   const text = readFileSync(path, 'utf8');
   const lastLine = text.lastIndexOf('\n', text.length - 2) + 1;
   truncateSync(path, statSync(path).size - Math.floor((text.length - lastLine) / 2));
+}
+
+/** The recorded run of the sample, whole; once more, as it was while its last step grew; and a folder that is no run. */
+function grow(folder: string): void {
+  cpSync('media/sample/run', join(folder, 'sample-1'), { recursive: true });
+  const growing = join(folder, 'growing-1');
+  cpSync('media/sample/run', growing, { recursive: true });
+  const events = readFileSync(join(growing, FILES.events), 'utf8').split(/(?<=\n)/);
+  const lastStep = events.findLastIndex(line => line.includes('"type":"step-started"'));
+  const answered = events.findIndex((line, i) => i > lastStep && line.includes('"type":"tool-answered"'));
+  writeFileSync(join(growing, FILES.events), events.slice(0, answered + 1).join(''));
+  const trees = readFileSync(join(growing, FILES.trees), 'utf8').split(/(?<=\n)/);
+  writeFileSync(join(growing, FILES.trees), trees.filter(line => !line.startsWith('{"id":"18.')).join(''));
+  mkdirSync(join(folder, 'no-run'));
+  writeFileSync(join(folder, 'no-run', FILES.trees), 'these are no trees\n');
 }
 
 /** As a version of the program that is not yet written would leave it. */

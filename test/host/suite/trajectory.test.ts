@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { commandId, TRAJECTORY } from '../../../src/extension/names.ts';
+import type { App } from '../../../src/extension/app.ts';
+import { addressOf } from '../../../src/extension/trajectoryAddress.ts';
+import { siblingOf, uncertainSteps } from '../../../src/extension/trajectoryMoves.ts';
+import { FILES } from '../../../src/run/layout.ts';
 import { openRun } from '../../../src/run/reader.ts';
-import { activated, closeEditors, hasPage, page, until, WHOLE } from './host.ts';
+import { activated, at, closeEditors, hasPage, page, shoot, until, WHOLE } from './host.ts';
 
 const TREE = '4.0';
 const overlay = (): vscode.WorkspaceConfiguration =>
@@ -11,6 +17,19 @@ const overlay = (): vscode.WorkspaceConfiguration =>
 /** Parts of lines that the editor paints over: one for each tinted run of tokens that is in sight. */
 const tints = async (): Promise<number> =>
   Number(await page('count', { selector: '.editor-instance .view-overlays .cdr[class*="ced-"]' }));
+
+const opened = async (): Promise<App> => (await activated()).exports as App;
+
+/** The active editor, once it shows this path. */
+const active = (path: number): Promise<vscode.TextEditor> =>
+  until(() => {
+    const editor = vscode.window.activeTextEditor;
+    return (
+      editor?.document.uri.scheme === TRAJECTORY &&
+      addressOf(editor.document.uri.query).path === path &&
+      editor
+    );
+  }, `the text of trajectory ${path}`);
 
 describe('a trajectory as text', () => {
   let editor: vscode.TextEditor;
@@ -107,9 +126,109 @@ describe('a trajectory as text', () => {
     assert.equal(overlay().get('overlay'), 'entropy');
   });
 
+  it('toggles the mask, and goes back to what was shown', async () => {
+    await vscode.commands.executeCommand(commandId('toggleMask'));
+    assert.equal(overlay().get('overlay'), 'mask');
+    await vscode.commands.executeCommand(commandId('toggleMask'));
+    assert.equal(overlay().get('overlay'), 'entropy');
+  });
+
+  it('goes to the next uncertain step, from there back, and round', async () => {
+    const open = await opened();
+    const steps = uncertainSteps(await open.trajectories.read(editor.document.uri));
+    assert.ok(steps.length > 1);
+    const offset = (): number => editor.document.offsetAt(editor.selection.active);
+    editor.selection = new vscode.Selection(0, 0, 0, 0);
+    for (const wanted of [steps[0], steps[1]]) {
+      await vscode.commands.executeCommand(commandId('nextUncertain'));
+      assert.equal(offset(), wanted);
+    }
+    await vscode.commands.executeCommand(commandId('previousUncertain'));
+    assert.equal(offset(), steps[0]);
+    await vscode.commands.executeCommand(commandId('previousUncertain'));
+    assert.equal(offset(), steps.at(-1));
+  });
+
+  it('goes to the sibling and to the branch that it left, at the heading of their segment', async () => {
+    const tree = await openRun(WHOLE()).tree(TREE);
+    const child = tree.paths.findIndex(({ from }) => from !== undefined);
+    const { from } = tree.paths[child]!;
+    await vscode.commands.executeCommand(commandId('openTrajectory'), {
+      runFolder: WHOLE(),
+      tree: TREE,
+      path: child,
+    });
+    await active(child);
+    await vscode.commands.executeCommand(commandId('parentBranch'));
+    const parent = await active(from!.path);
+    const open = await opened();
+    const { layout } = await open.trajectories.read(parent.document.uri);
+    const heading = layout.segments.find(({ segment }) => segment === from!.segment)!.heading;
+    assert.equal(parent.selection.active.line, heading);
+    const sibling = siblingOf(tree, { path: from!.path, segment: from!.segment }, 1)!;
+    await vscode.commands.executeCommand(commandId('nextSibling'));
+    const other = await active(sibling.path);
+    assert.match(other.document.lineAt(other.selection.active.line).text, /^── /);
+  });
+
+  it('compares with another in the built-in diff, both at the first token that differs', async () => {
+    const one = { runFolder: WHOLE(), tree: TREE, path: 0 };
+    await vscode.commands.executeCommand(commandId('compareTrajectory'), {
+      ...one,
+      other: { tree: TREE, path: 1 },
+    });
+    const input = await until(() => {
+      const { input } = vscode.window.tabGroups.activeTabGroup.activeTab ?? {};
+      return input instanceof vscode.TabInputTextDiff && input;
+    }, 'a diff');
+    const open = await opened();
+    const both = [await open.trajectories.read(input.original), await open.trajectories.read(input.modified)];
+    assert.deepEqual(
+      both.map(({ path }) => path),
+      [0, 1],
+    );
+    const [left, right] = both.map(({ layout, columns }) => layout.tokens.map(token => columns.ids[token]!));
+    const parting = left!.findIndex((id, i) => id !== right![i]);
+    assert.ok(parting > 0);
+    for (const [i, uri] of [input.original, input.modified].entries()) {
+      const side = await until(
+        () => vscode.window.visibleTextEditors.find(({ document }) => String(document.uri) === String(uri)),
+        'a side of the diff',
+      );
+      const start = both[i]!.layout.starts[parting]!;
+      await until(() => side.document.offsetAt(side.selection.active) === start, 'the cursor at the parting');
+    }
+    await shoot('trajectory-diff');
+  });
+
   it('cannot be written to', async () => {
     const before = editor.document.getText();
     await vscode.commands.executeCommand('type', { text: 'x' });
     assert.equal(editor.document.getText(), before);
+  });
+});
+
+describe('a tree that still grows', () => {
+  after(closeEditors);
+
+  it('opens as text and becomes whole when it is written', async () => {
+    const { runs, trajectories } = await opened();
+    const folder = at('apart', 'growing-1');
+    const grown = (await runs.state(folder)).live!.trees.find(({ segments }) => segments.length > 1)!;
+    await vscode.commands.executeCommand(commandId('openTrajectory'), {
+      runFolder: folder,
+      tree: grown.id,
+      path: 0,
+    });
+    const { document } = await active(0);
+    assert.match(document.lineAt(0).text, /trajectory 0 of \d+ so far \(initial\) · growing/);
+    assert.match(document.getText(), /\n\(\d+ tokens, their text is written when the tree is done\)/);
+    for (const name of [FILES.events, FILES.trees])
+      copyFileSync(at('apart', 'sample-1', name), join(folder, name));
+    await vscode.commands.executeCommand(commandId('refreshRuns'));
+    await until(() => document.lineAt(0).text.includes('ended by'), 'the whole trajectory');
+    const { text } = (await trajectories.read(document.uri)).layout;
+    assert.equal(document.getText(), text);
+    assert.doesNotMatch(text, /is written when the tree is done/);
   });
 });
