@@ -14,19 +14,21 @@ export function stepTable(summaries: readonly FinishedStep[]): string[] {
     const cells = [
       step,
       number(reward.mean),
-      percent(accuracy),
+      accuracy === undefined ? number(accuracy) : percent(accuracy),
       number(entropy.all),
       number(entropy.afterTool),
-      `${branches.asked}/${branches.taken}/${branches.refused}/${branches.filled}`,
-      `${toolCalls.total} (${toolCalls.errors})`,
+      branches === undefined
+        ? number(undefined)
+        : `${branches.asked}/${branches.taken}/${branches.refused}/${branches.filled}`,
+      `${toolCalls.total} (${number(toolCalls.errors)})`,
       `${groups.allRight}/${groups.mixed}/${groups.allWrong}`,
       number(summary.loss),
       number(summary.gradientNorm),
       number(summary.kl ?? summary.approximateKl),
       number(summary.clipFraction),
       number(summary.mismatch?.mean),
-      number(responseTokens.mean),
-      number(seconds.total),
+      number(responseTokens?.mean),
+      number(seconds?.total),
     ];
     return `| ${cells.join(' | ')} |`;
   });

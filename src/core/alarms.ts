@@ -61,7 +61,7 @@ export function alarms({ summaries, evaluations }: Pick<RunState, 'summaries' | 
 export function silence(state: RunState, quietSeconds: number): Alarm | undefined {
   if (state.status !== 'running' || !state.live) return undefined;
   const usual = quantile(
-    state.summaries.slice(-RECENT).map(({ summary }) => summary.seconds.total),
+    state.summaries.slice(-RECENT).flatMap(({ summary }) => summary.seconds?.total ?? []),
     0.5,
   );
   if (Number.isNaN(usual) || quietSeconds < Math.max(60, SLOW_FACTOR * usual)) return undefined;
@@ -100,7 +100,7 @@ function since(steps: readonly FinishedStep[], measure: Measure, isSo: (value: n
 const isYoung = (steps: readonly FinishedStep[]): boolean => steps.length < BEGINNING + NOW;
 
 const notFinite: Rule = steps => {
-  const recent = steps.slice(-RECENT).filter(({ summary }) => summary.skippedUpdates > 0);
+  const recent = steps.slice(-RECENT).filter(({ summary }) => (summary.skippedUpdates ?? 0) > 0);
   const last = recent.at(-1);
   if (!last) return undefined;
   const many =

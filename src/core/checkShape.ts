@@ -99,8 +99,8 @@ export function stops({ tree, settings }: Checked): Found[] {
   });
   const byPath = tree.paths.flatMap(({ leaf, stop }, path): Found[] => {
     const allowed = endsOf(tree, path, settings.maxResponseTokens);
-    if (allowed.includes(stop)) return [];
-    const message = `Path ${path} ended by ${stop}, but its last segment ${leaf} allows ${allowed.join(' or ') || 'no end'}.`;
+    if (stop !== undefined && allowed.includes(stop)) return [];
+    const message = `Path ${path} ended by ${stop ?? 'nothing that was told'}, but its last segment ${leaf} allows ${allowed.join(' or ') || 'no end'}.`;
     return [{ path, segment: leaf, message }];
   });
   return [...bySegment, ...byPath];

@@ -22,27 +22,30 @@ interface Stamp {
   step: number;
 }
 
-/** The numbers of one step. Undefined means "not measured", never 0. */
+/**
+ * The numbers of one step. Undefined means "not measured", never 0: imported runs lack most of what cannot be told from the
+ * texts and rewards of their rollouts.
+ */
 export interface StepSummary {
   tasks: number;
   trajectories: number;
   reward: { mean: number; std: number; p10: number; p90: number; parts: Record<string, number> };
   /** Share of trajectories whose answer is right. */
-  accuracy: number;
+  accuracy?: number;
   /** Mean entropies in nats over model tokens: all, first window after the prompt, first window after a tool result. */
   entropy: {
-    all: number;
+    all?: number;
     initial?: number;
     afterTool?: number;
     /** [model turn] mean over the turn's model tokens; null where none of them was measured. */
     byTurn?: (number | null)[];
   };
-  branches: { asked: number; taken: number; refused: number; noBudget: number; filled: number };
+  branches?: { asked: number; taken: number; refused: number; noBudget: number; filled: number };
   /** Unique tool segments grown, by tag; errors are outcomes other than `ok`. */
   toolCalls: {
     total: number;
     byTool: Record<string, number>;
-    errors: number;
+    errors?: number;
     latencyP50Ms?: number;
     latencyP95Ms?: number;
     byOutcome?: Partial<Record<ToolOutcome, number>>;
@@ -52,8 +55,8 @@ export interface StepSummary {
   /** `flat`: those whose rewards are all equal, so that the group teaches nothing. */
   groups: { allRight: number; mixed: number; allWrong: number; flat?: number };
   /** Tokens: drawn by the policy, of the trees in all (each once), of all trajectories written out, and with a gradient. */
-  tokens: { sampled: number; unique: number; expanded: number; trained: number };
-  responseTokens: { mean: number; max: number; p10?: number; p90?: number };
+  tokens?: { sampled: number; unique: number; expanded: number; trained: number };
+  responseTokens?: { mean: number; max: number; p10?: number; p90?: number };
   /** Model turns per trajectory. */
   turns?: { mean: number; max: number };
   stops: Partial<Record<StopReason, number>>;
@@ -67,7 +70,7 @@ export interface StepSummary {
   /** The same by side: ratio clipped above, below, and by the dual clip. */
   clipFractions?: { high: number; low: number; dual: number };
   /** Updates whose gradient was not finite and that were skipped. */
-  skippedUpdates: number;
+  skippedUpdates?: number;
   /**
    * What the filter of groups did: rounds of further tasks, groups that were learned from, and groups that were dropped.
    * Absent without a filter. All other numbers are those of all groups.
@@ -80,10 +83,16 @@ export interface StepSummary {
    * (Pearson's r; absent where one of them does not vary).
    */
   mismatch?: { mean: number; max: number; p99?: number; correlation?: number };
-  seconds: { total: number; rollout: number; learn: number };
+  seconds?: { total: number; rollout: number; learn: number };
   /** Bytes in memory when the step's learning ended: of the worker, and of the process that its engine runs in. */
   memory?: { worker: number; engine?: number };
 }
+
+/** What a run of our own measures at every step. */
+export type MeasuredSummary = StepSummary &
+  Required<
+    Pick<StepSummary, 'accuracy' | 'branches' | 'tokens' | 'responseTokens' | 'skippedUpdates' | 'seconds'>
+  > & { entropy: { all: number }; toolCalls: { errors: number } };
 
 /** Outcome of an evaluation on one dataset. */
 export interface EvaluationSummary {
@@ -110,12 +119,14 @@ export type Fact =
       format: { major: number; minor: number };
       /** The run folder's name. */
       run: string;
+      /** Whose program trained it, where it was not ours: an imported run tells neither steps (0) nor what follows. */
+      source?: string;
       steps: number;
-      tasks: number;
+      tasks?: number;
       tools: Record<string, string>;
-      device: string;
-      parameters: number;
-      seed: number;
+      device?: string;
+      parameters?: number;
+      seed?: number;
     }
   | { type: 'step-started'; tasks: string[] }
   /** Further tasks take the place of groups that the filter dropped. */

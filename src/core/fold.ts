@@ -29,9 +29,9 @@ export interface FinishedTree {
   paths: number;
   /** [path] total rewards. */
   rewards: readonly number[];
-  /** Questions answered with a child, and with no by the gate. */
-  branches: number;
-  refused: number;
+  /** Questions answered with a child, and with no by the gate; absent in imported runs, which tell of none. */
+  branches?: number;
+  refused?: number;
   /** Where it lies in trees.jsonl, and its columns in tokens.bin; absent where it is not kept. */
   span?: { offset: number; length: number };
   tokens?: { offset: number; count: number };
@@ -47,7 +47,10 @@ export interface FinishedStep {
 export interface RunState {
   status: RunStatus;
   /** Absent before the first fact. */
-  run?: Pick<EventOf<'run-started'>, 'run' | 'tasks' | 'tools' | 'device' | 'parameters' | 'seed' | 'at'>;
+  run?: Pick<
+    EventOf<'run-started'>,
+    'run' | 'source' | 'tasks' | 'tools' | 'device' | 'parameters' | 'seed' | 'at'
+  >;
   /** Last step that began; 0 before the first. */
   step: number;
   /** Steps planned; 0 where not yet told. */
@@ -144,10 +147,17 @@ function take(state: RunState, event: Event): void {
 }
 
 function start(state: RunState, event: EventOf<'run-started'>): void {
-  const { run, tasks, tools, device, parameters, seed, at } = event;
+  const { run, source, tasks, tools, device, parameters, seed, at } = event;
   state.status = 'running';
   state.steps = event.steps;
-  state.run = { run, tasks, tools, device, parameters, seed, at };
+  state.run = {
+    ...{ run, tools, at },
+    ...(source !== undefined && { source }),
+    ...(tasks !== undefined && { tasks }),
+    ...(device !== undefined && { device }),
+    ...(parameters !== undefined && { parameters }),
+    ...(seed !== undefined && { seed }),
+  };
 }
 
 /** A run that goes on from a checkpoint does the steps after it again: what was told of them no longer counts. */
@@ -216,8 +226,10 @@ function finishTree(state: RunState, event: EventOf<'tree-finished'>): void {
     task: event.task,
     paths: event.paths,
     rewards: event.rewards,
-    branches: answered('branch'),
-    refused: answered('refuse'),
+    ...(state.run?.source === undefined && {
+      branches: answered('branch'),
+      refused: answered('refuse'),
+    }),
     ...(event.span && { span: event.span }),
     ...(event.tokens && { tokens: event.tokens }),
   });

@@ -1,6 +1,6 @@
 /** Folds a step's trees into its numbers. Knows nothing of journals, charts or clocks: durations are handed in. */
 import { hasNoVariance } from './advantage.ts';
-import type { StepSummary } from './events.ts';
+import type { MeasuredSummary, StepSummary } from './events.ts';
 import { responseTokens, segmentsOf, type Grown } from './tree.ts';
 import type { Decision, Path, Probe, Reward, Segment, ToolCall, Tree } from './types.ts';
 
@@ -22,8 +22,8 @@ export interface LearnNumbers {
 export function summarize(
   grown: readonly Grown[],
   learned: LearnNumbers,
-  seconds: StepSummary['seconds'],
-): StepSummary {
+  seconds: MeasuredSummary['seconds'],
+): MeasuredSummary {
   if (grown.length === 0) throw new Error('A step without trees has no numbers.');
   const trees = grown.map(({ tree }) => tree);
   const paths = trees.flatMap(tree => tree.paths);
@@ -49,7 +49,7 @@ export function summarize(
     tokens: { ...tokenNumbers(trees, probes), trained: trainedTokens },
     responseTokens: lengthNumbers(trees),
     turns: turnNumbers(trees),
-    stops: countBy(paths.map(({ stop }) => stop)),
+    stops: countBy(paths.flatMap(({ stop }) => stop ?? [])),
     ...measured,
     skippedUpdates,
     ...(probes.length > 0 && { probes: probeNumbers(probes) }),
@@ -92,7 +92,7 @@ function rewardNumbers(rewards: readonly Reward[]): StepSummary['reward'] {
   };
 }
 
-function entropyNumbers(grown: readonly Grown[]): StepSummary['entropy'] {
+function entropyNumbers(grown: readonly Grown[]): MeasuredSummary['entropy'] {
   let sum = 0;
   let count = 0;
   for (const { columns } of grown)
@@ -133,7 +133,7 @@ function turnEntropies(grown: readonly Grown[]): (number | null)[] {
   return Array.from(sums, (sum, turn) => (counts[turn] ? sum / counts[turn] : null));
 }
 
-function branchNumbers(decisions: readonly Decision[], paths: readonly Path[]): StepSummary['branches'] {
+function branchNumbers(decisions: readonly Decision[], paths: readonly Path[]): MeasuredSummary['branches'] {
   const count = (outcome: Decision['outcome']): number =>
     decisions.filter(decision => decision.outcome === outcome).length;
   return {
@@ -146,7 +146,7 @@ function branchNumbers(decisions: readonly Decision[], paths: readonly Path[]): 
 }
 
 /** Calls beyond a limit were not executed: they count as outcomes only. */
-function callNumbers(asked: readonly Omit<ToolCall, 'argument'>[]): StepSummary['toolCalls'] {
+function callNumbers(asked: readonly Omit<ToolCall, 'argument'>[]): MeasuredSummary['toolCalls'] {
   const calls = asked.filter(({ outcome }) => outcome !== 'refused');
   const latencies = calls.map(({ latencyMs }) => latencyMs);
   const tags = [...new Set(calls.map(({ tool }) => tool))];
@@ -186,7 +186,7 @@ function groupNumbers(trees: readonly Tree[]): StepSummary['groups'] {
 function tokenNumbers(
   trees: readonly Tree[],
   probes: readonly Probe[],
-): Omit<StepSummary['tokens'], 'trained'> {
+): Omit<MeasuredSummary['tokens'], 'trained'> {
   const segments = trees.flatMap(tree => tree.segments);
   const total = (counted: readonly Segment[]): number => counted.reduce((sum, { count }) => sum + count, 0);
   return {
@@ -204,7 +204,7 @@ function tokenNumbers(
   };
 }
 
-function lengthNumbers(trees: readonly Tree[]): StepSummary['responseTokens'] {
+function lengthNumbers(trees: readonly Tree[]): MeasuredSummary['responseTokens'] {
   const lengths = trees.flatMap(tree => tree.paths.map((_, path) => responseTokens(tree, path)));
   return {
     mean: meanOf(lengths),

@@ -63,6 +63,8 @@ export interface Segment {
   entropy?: number;
   /** Only for tool segments. */
   call?: ToolCall;
+  /** Only for tool segments of imported runs, which tell neither how a call ended nor how long it took. */
+  asked?: Pick<ToolCall, 'tool' | 'argument'>;
 }
 
 /** Numbers of tokens, one entry per token of the tree, in segment order. NaN means "not measured for this token". */
@@ -135,7 +137,7 @@ export interface Decision {
 /** A trajectory's score. */
 export interface Reward {
   total: number;
-  /** Named addends of the total, e.g. { format: 0, accuracy: 1, tools: 0.1 }. */
+  /** Named addends of the total, e.g. { format: 0, accuracy: 1, tools: 0.1 }; of imported runs, numbers logged beside it. */
   parts: Readonly<Record<string, number>>;
   /** True where the answer counts as right (accuracy part at its full value). */
   correct: boolean;
@@ -157,7 +159,8 @@ export interface Path {
   from?: { path: number; segment: number };
   /** Executed tool calls on the path, those of a shared prefix included. */
   calls: number;
-  stop: StopReason;
+  /** Absent where an imported run does not tell it. */
+  stop?: StopReason;
   /** Written by judge; absent before. */
   reward?: Reward;
 }
@@ -204,6 +207,8 @@ export interface Probe {
 
 /** All segments grown from one task in one step. Also the JSON object of one line of trees.jsonl (with `tokens`). */
 export interface Tree {
+  /** Only in imported trees: whose program wrote it, and whether it logged tokens; where not, all counts are 0 and say nothing. */
+  imported?: { source: string; hasTokens: boolean };
   /** `<step>.<index in step>`. */
   id: string;
   step: number;

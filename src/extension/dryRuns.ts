@@ -1,6 +1,6 @@
 /** What the last dry run of each configuration measured. Knows nothing of how one is done. */
 import { createHash } from 'node:crypto';
-import type { StepSummary } from '../core/events.ts';
+import type { MeasuredSummary } from '../core/events.ts';
 import { number, optional, record, type Shape } from '../run/shape.ts';
 
 export interface DryRun {
@@ -17,11 +17,11 @@ export interface DryRun {
 }
 
 /** The part of a step's numbers that is told of a dry run. */
-export type Measured = Pick<StepSummary, 'trajectories' | 'seconds' | 'memory'> & {
-  reward: Pick<StepSummary['reward'], 'mean'>;
-  branches: Pick<StepSummary['branches'], 'asked' | 'taken'>;
-  toolCalls: Pick<StepSummary['toolCalls'], 'total' | 'errors'>;
-  tokens: Pick<StepSummary['tokens'], 'unique' | 'trained'>;
+export type Measured = Pick<MeasuredSummary, 'trajectories' | 'seconds' | 'memory'> & {
+  reward: Pick<MeasuredSummary['reward'], 'mean'>;
+  branches: Pick<MeasuredSummary['branches'], 'asked' | 'taken'>;
+  toolCalls: Pick<MeasuredSummary['toolCalls'], 'total' | 'errors'>;
+  tokens: Pick<MeasuredSummary['tokens'], 'unique' | 'trained'>;
 };
 
 const shape: Shape<{ dryRun: Measured }> = record<{ dryRun: Measured }>({

@@ -242,7 +242,8 @@ export function segmentLens(trajectory: Trajectory, place: SegmentPlace, choice:
   const indices = layout.tokens.subarray(place.from, place.to);
   if (segment.call !== undefined)
     return `${segment.call.tool} ${segment.call.outcome} · ${latency(segment)} · ${counted(segment.count, 'token')}`;
-  const parts = [counted(segment.count, 'token')];
+  const parts = [tree.imported?.hasTokens === false ? 'tokens not logged' : counted(segment.count, 'token')];
+  if (segment.asked !== undefined) parts.unshift(segment.asked.tool);
   if (segment.kind === 'model') parts.unshift(`turn ${segment.turn + 1}`);
   const entropies = measured(indices, columns.entropies);
   if (entropies.length > 0)

@@ -58,7 +58,8 @@ export function runDescription(run: RunSummary): string {
   const status = statusOf(run);
   if (status === 'unreadable') return 'cannot be read';
   const parts = status === 'running' || status === 'finished' ? [] : [status as string];
-  parts.push(`step ${run.step}/${run.steps}`);
+  // An imported run does not say how many steps it is to have.
+  parts.push(run.steps === 0 ? `step ${run.step}` : `step ${run.step}/${run.steps}`);
   if (run.reward !== undefined) parts.push(`R ${short(run.reward)}`);
   return parts.join(' · ');
 }
@@ -70,10 +71,13 @@ export const runTitle = ({ label, name }: RunSummary): string => label ?? name;
 export const runRowDescription = (run: RunSummary): string =>
   [
     ...(run.label === undefined ? [] : [run.name]),
-    ...(run.source === undefined ? [] : [run.source]),
+    ...(run.source === undefined ? [] : [`imported (${run.source})`]),
     runDescription(run),
     ...run.tags.map(tag => `#${tag}`),
   ].join(' · ');
+
+const stepOf = ({ step, steps }: RunSummary): string =>
+  steps === 0 ? `step ${step}` : `step ${step} of ${steps}`;
 
 /** The same as a sentence. */
 export function runLabel(run: RunSummary): string {
@@ -82,7 +86,7 @@ export function runLabel(run: RunSummary): string {
   const reward = run.reward === undefined ? '' : `, mean reward ${run.reward.toFixed(2)}`;
   const tags = run.tags.length === 0 ? '' : `, tagged ${run.tags.join(', ')}`;
   const problem = run.problem === undefined ? '' : `. ${run.problem}`;
-  return `Run ${name}${source}, ${statusOf(run)}, step ${run.step} of ${run.steps}${reward}${tags}${problem}`;
+  return `Run ${name}${source}, ${statusOf(run)}, ${stepOf(run)}${reward}${tags}${problem}`;
 }
 
 /** What hovering over a run tells: names and values. Without a manifest only what the list knows. */
@@ -90,7 +94,7 @@ export function runFacts(run: RunSummary, manifest?: Manifest): [name: string, v
   const { config, versions } = manifest ?? {};
   const facts: [string, string | undefined][] = [
     ['Folder', run.folder],
-    ['Status', `${statusOf(run)}, step ${run.step} of ${run.steps}`],
+    ['Status', `${statusOf(run)}, ${stepOf(run)}`],
     ['Mean reward', run.reward?.toFixed(3) ?? (run.step === 0 ? undefined : 'not logged')],
     ['Problem', run.problem],
     ['Tags', run.tags.length === 0 ? undefined : run.tags.join(', ')],
@@ -130,12 +134,20 @@ export const checkLabel = ({ id, status, message, fix }: CheckResult): string =>
   `Check ${id}, ${CHECK_WORDS[status]}: ${message}${fix === undefined || status === 'ok' ? '' : ` ${fix}`}`;
 
 export function stepDescription({ summary: { reward, entropy, branches } }: FinishedStep): string {
-  return `R ${short(reward.mean)} · H ${short(entropy.all)} · ${branches.taken} of ${branches.asked} branched`;
+  return [
+    `R ${short(reward.mean)}`,
+    ...(entropy.all === undefined ? [] : [`H ${short(entropy.all)}`]),
+    ...(branches === undefined ? [] : [`${branches.taken} of ${branches.asked} branched`]),
+  ].join(' · ');
 }
 
 export function stepLabel({ step, summary }: FinishedStep): string {
   const { reward, accuracy, entropy, branches, toolCalls } = summary;
-  return `Step ${step}, mean reward ${reward.mean.toFixed(2)}, ${Math.round(accuracy * 100)} percent right, entropy ${entropy.all.toFixed(2)} nats, ${branches.taken} branches taken and ${branches.refused} refused, ${toolCalls.total} tool calls`;
+  const right = accuracy === undefined ? 'not logged' : `${Math.round(accuracy * 100)} percent`;
+  const nats = entropy.all === undefined ? 'not logged' : `${entropy.all.toFixed(2)} nats`;
+  const taken =
+    branches === undefined ? 'not logged' : `${branches.taken} taken and ${branches.refused} refused`;
+  return `Step ${step}, mean reward ${reward.mean.toFixed(2)}, right ${right}, entropy ${nats}, branches ${taken}, ${toolCalls.total} tool calls`;
 }
 
 /** The step that is under way: what is grown of it so far. */
@@ -159,7 +171,8 @@ export function treeDescription({
   branches,
   refused,
 }: Pick<TreeEntry, 'reward' | 'branches' | 'refused'>): string {
-  return `${reward === undefined ? 'not judged' : `R ${short(reward)}`} · ${branches} branched, ${refused} refused`;
+  const judged = reward === undefined ? 'not judged' : `R ${short(reward)}`;
+  return branches === undefined ? judged : `${judged} · ${branches} branched, ${refused ?? 0} refused`;
 }
 
 /** `sample-1 step 12/40 · R .62 · 3 of 8 trees done`, after an icon; `live` is the step under way. */
@@ -184,7 +197,7 @@ export const accuracyOf = ({
 /** `Training on cpu · python: bubblewrap … · about 1 min`: what a run that has just begun runs on; its pace is that of `like` until it has its own. */
 export function liveLine({ run, steps, summaries }: RunState, like: readonly FinishedStep[]): string {
   const paces = summaries.length > 0 ? summaries : like;
-  const seconds = paces.reduce((sum, { summary }) => sum + summary.seconds.total, 0);
+  const seconds = paces.reduce((sum, { summary }) => sum + (summary.seconds?.total ?? 0), 0);
   const minutes = Math.max(1, Math.round(((seconds / paces.length) * steps) / 60));
   const python = run?.tools.python;
   return [

@@ -143,7 +143,8 @@ function headLines(tree: Tree, path: number, indices: readonly number[], isGrowi
       ? 'not judged'
       : `reward ${reward.total.toFixed(2).replace('-', '−')} (${reward.correct ? 'right' : 'wrong'})`;
   const soft = tree.credit?.soft[path];
-  const counts = `${counted(tokens, 'token')} (${shared} shared) · ${counted(calls, 'tool call')}`;
+  const sizes = lacksTokens(tree) ? 'tokens not logged' : `${counted(tokens, 'token')} (${shared} shared)`;
+  const counts = `${sizes} · ${counted(calls, 'tool call')}`;
   if (isGrowing)
     return [
       `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} so far (${origin}) · growing · ${scored} · ${counts}`,
@@ -153,21 +154,26 @@ function headLines(tree: Tree, path: number, indices: readonly number[], isGrowi
     ...(isCounterfactual(tree.id)
       ? ['# A counterfactual, drawn beside the training: nothing of it was trained on']
       : []),
-    `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} (${origin}) · ${scored} · advantage ${signed(soft)} · ${counts} · ended by ${stop}`,
-    `# Task ${tree.task.id}${tree.task.ability && ` (${tree.task.ability})`} · accepted: ${tree.task.references.join(' | ')}${reward?.answer === undefined ? '' : ` · answered: ${reward.answer}`}`,
+    `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} (${origin}) · ${scored} · advantage ${soft === undefined && tree.imported ? 'not logged' : signed(soft)} · ${counts} · ${stop === undefined ? 'its end is not logged' : `ended by ${stop}`}`,
+    `# Task ${tree.task.id}${tree.task.ability && ` (${tree.task.ability})`} · accepted: ${tree.task.references.join(' | ') || 'not logged'}${reward?.answer === undefined ? '' : ` · answered: ${reward.answer}`}`,
   ];
   return reward === undefined ? lines : [...lines, `# ${reward.reason}`];
 }
 
+/** Whether its counts of tokens say nothing. */
+const lacksTokens = ({ imported }: Tree): boolean => imported?.hasTokens === false;
+
 function segmentHeading(tree: Tree, path: number, index: number): string {
   const segment = tree.segments[index]!;
-  const parts = [counted(segment.count, 'token')];
+  const parts = [lacksTokens(tree) ? 'tokens not logged' : counted(segment.count, 'token')];
   if (segment.kind === 'model') parts.unshift(`turn ${segment.turn + 1}`, 'model');
   else if (segment.call !== undefined)
     parts.unshift('tool', segment.call.tool, segment.call.outcome, latency(segment));
+  else if (segment.asked !== undefined) parts.unshift('tool', segment.asked.tool);
   else parts.unshift(segment.kind);
   if (segment.entropy !== undefined) parts.push(`H ${segment.entropy.toFixed(2)}`);
-  if (isTrained(tree, index)) parts.push(`A ${signed(tree.credit?.soft[path])}`);
+  if (tree.imported !== undefined && tree.credit === undefined) parts.push('advantage not logged');
+  else if (isTrained(tree, index)) parts.push(`A ${signed(tree.credit?.soft[path])}`);
   else parts.push('not trained');
   if (segment.stop !== undefined) parts.push(`ended by ${segment.stop}`);
   return `── ${parts.join(' · ')} ──`;

@@ -144,6 +144,7 @@ const rowOf = ({ id, step, question, reward, paths, branches, refused }: TreeEnt
   question,
   ...(reward !== undefined && { reward }),
   paths,
-  branches,
-  refused,
+  // Our own trees always tell them.
+  branches: branches ?? 0,
+  refused: refused ?? 0,
 });

@@ -1,5 +1,12 @@
 /** A journal line checked at the rim. Knows every type of event and nothing of files. */
-import type { EvaluationSummary, Event, EventType, Fact, StepSummary } from '../core/events.ts';
+import type {
+  EvaluationSummary,
+  Event,
+  EventType,
+  Fact,
+  MeasuredSummary,
+  StepSummary,
+} from '../core/events.ts';
 import type { Failure, StopReason, ToolOutcome } from '../core/types.ts';
 import type { Shape } from './shape.ts';
 import { count, list, number, oneOf, optional, record, table, text } from './shape.ts';
@@ -25,24 +32,26 @@ const stepSummary = record<StepSummary>({
     p90: number,
     parts: table(number),
   }),
-  accuracy: number,
+  accuracy: optional(number),
   entropy: record<StepSummary['entropy']>({
-    all: number,
+    all: optional(number),
     initial: optional(number),
     afterTool: optional(number),
     byTurn: optional(list(orNull)),
   }),
-  branches: record<StepSummary['branches']>({
-    asked: count,
-    taken: count,
-    refused: count,
-    noBudget: count,
-    filled: count,
-  }),
+  branches: optional(
+    record<MeasuredSummary['branches']>({
+      asked: count,
+      taken: count,
+      refused: count,
+      noBudget: count,
+      filled: count,
+    }),
+  ),
   toolCalls: record<StepSummary['toolCalls']>({
     total: count,
     byTool: table(count),
-    errors: count,
+    errors: optional(count),
     latencyP50Ms: optional(number),
     latencyP95Ms: optional(number),
     byOutcome: optional(outcomes),
@@ -54,13 +63,17 @@ const stepSummary = record<StepSummary>({
     allWrong: count,
     flat: optional(count),
   }),
-  tokens: record<StepSummary['tokens']>({ sampled: count, unique: count, expanded: count, trained: count }),
-  responseTokens: record<StepSummary['responseTokens']>({
-    mean: number,
-    max: number,
-    p10: optional(number),
-    p90: optional(number),
-  }),
+  tokens: optional(
+    record<MeasuredSummary['tokens']>({ sampled: count, unique: count, expanded: count, trained: count }),
+  ),
+  responseTokens: optional(
+    record<MeasuredSummary['responseTokens']>({
+      mean: number,
+      max: number,
+      p10: optional(number),
+      p90: optional(number),
+    }),
+  ),
   turns: optional(record<NonNullable<StepSummary['turns']>>({ mean: number, max: number })),
   stops,
   loss: optional(number),
@@ -71,7 +84,7 @@ const stepSummary = record<StepSummary>({
   clipFractions: optional(
     record<NonNullable<StepSummary['clipFractions']>>({ high: number, low: number, dual: number }),
   ),
-  skippedUpdates: count,
+  skippedUpdates: optional(count),
   filter: optional(
     record<NonNullable<StepSummary['filter']>>({ rounds: count, kept: count, dropped: count }),
   ),
@@ -84,7 +97,7 @@ const stepSummary = record<StepSummary>({
       correlation: optional(number),
     }),
   ),
-  seconds: record<StepSummary['seconds']>({ total: number, rollout: number, learn: number }),
+  seconds: optional(record<MeasuredSummary['seconds']>({ total: number, rollout: number, learn: number })),
   memory: optional(record<NonNullable<StepSummary['memory']>>({ worker: number, engine: optional(number) })),
 });
 
@@ -115,11 +128,12 @@ const SHAPES: { readonly [T in EventType]: Shape<Body<T>> } = {
     format: record<{ major: number; minor: number }>({ major: count, minor: count }),
     run: text,
     steps: count,
-    tasks: count,
+    source: optional(text),
+    tasks: optional(count),
     tools: table(text),
-    device: text,
-    parameters: count,
-    seed: number,
+    device: optional(text),
+    parameters: optional(count),
+    seed: optional(number),
   }),
   'step-started': record<Body<'step-started'>>({ tasks: list(text) }),
   'tasks-added': record<Body<'tasks-added'>>({ tasks: list(text), round: count }),

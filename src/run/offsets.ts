@@ -21,9 +21,9 @@ export interface TreeEntry {
   /** Mean over the paths that were judged; absent where none was. */
   reward?: number;
   paths: number;
-  /** Branching questions answered with a child, and with any no. */
-  branches: number;
-  refused: number;
+  /** Branching questions answered with a child, and with any no; absent in imported runs, which tell of none. */
+  branches?: number;
+  refused?: number;
 }
 
 const QUESTION_LENGTH = 300;
@@ -36,8 +36,8 @@ const entryShape: Shape<TreeEntry> = record<TreeEntry>({
   question: text,
   reward: optional(number),
   paths: count,
-  branches: count,
-  refused: count,
+  branches: optional(count),
+  refused: optional(count),
 });
 
 export function entryOf(tree: Tree, offset: number, length: number): TreeEntry {

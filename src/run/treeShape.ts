@@ -70,6 +70,7 @@ const segment = record<Segment>({
   stop: optional(stopReason),
   entropy: optional(number),
   call: optional(call),
+  asked: optional(record<NonNullable<Segment['asked']>>({ tool: text, argument: text })),
 });
 
 export const decision = record<Decision>({
@@ -109,7 +110,7 @@ const path = record<Path>({
   origin: pathOrigin,
   from: optional(record<NonNullable<Path['from']>>({ path: count, segment: count })),
   calls: count,
-  stop: stopReason,
+  stop: optional(stopReason),
   reward: optional(reward),
 });
 
@@ -121,6 +122,7 @@ const credit = record<Credit>({
 });
 
 const fields = record<TreeLine>({
+  imported: optional(record<NonNullable<Tree['imported']>>({ source: text, hasTokens: yes })),
   id: text,
   step: count,
   task: record<TaskSummary>({ id: text, question: text, references: list(text), ability: text }),

@@ -126,9 +126,9 @@ async function trained(
 function tell(event: Event, { status }: Control, say: (text: string) => void): void {
   if (event.type === 'step-finished' && event.step % Math.ceil(status.steps / 10) === 0) {
     const { reward, accuracy, seconds } = event.summary;
-    const right = (100 * accuracy).toFixed(1);
+    const right = accuracy === undefined ? '–' : (100 * accuracy).toFixed(1);
     say(
-      `step ${event.step}/${status.steps}: reward ${reward.mean.toFixed(3)}, ${right} % right, ${seconds.total.toFixed(1)} s`,
+      `step ${event.step}/${status.steps}: reward ${reward.mean.toFixed(3)}, ${right} % right, ${seconds?.total.toFixed(1) ?? '–'} s`,
     );
   }
   if (event.type === 'evaluated') say(evaluationLine(event.step, event.summary));

@@ -85,7 +85,7 @@ export async function measureRun(folder: string, config: string): Promise<Measur
     folder,
     accuracies: last
       ? perTask(({ correct }) => Number(correct))
-      : [mean(ended.map(({ accuracy }) => accuracy))],
+      : [mean(ended.flatMap(({ accuracy }) => accuracy ?? []))],
     rewards: last ? perTask(({ reward }) => reward) : [mean(ended.map(({ reward }) => reward.mean))],
     ...(greedy.length > 0 && { greedy: mean(greedy.map(({ correct }) => Number(correct))) }),
     trajectories: steps * rollout.tasksPerStep * rollout.groupSize,
@@ -115,7 +115,9 @@ function curveOf(state: RunState, summaries: readonly StepSummary[]): CurvePoint
     step: index + 1,
     toolCalls: callsUntil(summaries, index + 1),
     accuracy: mean(
-      summaries.slice(Math.max(0, index + 1 - SMOOTHED_STEPS), index + 1).map(({ accuracy }) => accuracy),
+      summaries
+        .slice(Math.max(0, index + 1 - SMOOTHED_STEPS), index + 1)
+        .flatMap(({ accuracy }) => accuracy ?? []),
     ),
   }));
 }

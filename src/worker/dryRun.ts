@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../core/config.ts';
-import type { Event, StepSummary } from '../core/events.ts';
+import type { Event, MeasuredSummary } from '../core/events.ts';
 import { FailureError, type Failure } from '../core/types.ts';
 import { createRun, type NewRun } from '../run/create.ts';
 import { sizeText } from '../run/usage.ts';
@@ -48,15 +48,15 @@ const oneStep = (config: Config, runs: string): Config => ({
   }),
 });
 
-async function stepOf(folder: string, io: Io, equipment: Equipment): Promise<StepSummary> {
-  let summary: StepSummary | undefined;
+async function stepOf(folder: string, io: Io, equipment: Equipment): Promise<MeasuredSummary> {
+  let summary: MeasuredSummary | undefined;
   let failure: Failure | undefined;
   const outcome = await work(folder, equipment, control => {
     const { close, tell } = makeProgress(io.err, () => control.status);
     return {
       tell(event: Event) {
         tell(event);
-        if (event.type === 'step-finished') summary = event.summary;
+        if (event.type === 'step-finished') summary = event.summary as MeasuredSummary;
         if (event.type !== 'run-ended') return;
         failure = event.failure;
         close();
@@ -76,7 +76,7 @@ function dryRunText({
   toolCalls,
   reward,
   trajectories,
-}: StepSummary): string {
+}: MeasuredSummary): string {
   const held = memory === undefined ? '' : `; ${sizeText(memory.worker + (memory.engine ?? 0))} in memory`;
   const idle =
     tokens.trained > 0

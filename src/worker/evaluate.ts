@@ -129,7 +129,7 @@ async function plain(
 
 function outcomeOf(tree: Tree, path: number, greedy: boolean): TrajectoryOutcome {
   const { reward, calls, stop } = tree.paths[path]!;
-  if (!reward) throw new Error(`Path ${path} of tree ${tree.id} has no reward.`);
+  if (!reward || !stop) throw new Error(`Path ${path} of tree ${tree.id} has no reward.`);
   const { correct, total, answer, reason, parts } = reward;
   const text = responseText(tree, path);
   const found = answer === undefined ? {} : { answer };

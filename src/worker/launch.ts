@@ -173,7 +173,7 @@ export async function resultOf(folder: string): Promise<Record<string, string | 
     greedyBefore: evaluated(0)?.greedyAccuracy ?? null,
     greedyAfter: evaluated(steps)?.greedyAccuracy ?? null,
     toolCalls: sum(({ toolCalls }) => toolCalls.total),
-    branches: sum(({ branches }) => branches.taken),
+    branches: sum(({ branches }) => branches?.taken ?? 0),
     seconds: milliseconds / 1000,
   };
 }

@@ -43,7 +43,7 @@ export function makeProgress(screen: Screen, status: () => WorkerStatus): Progre
   timer?.unref();
   const lines = (event: Event): string[] => {
     if (event.type !== 'step-finished') return lastingLines(event);
-    seconds.push(event.summary.seconds.total);
+    seconds.push(event.summary.seconds?.total ?? NaN);
     const head = isTableOpen ? [] : [`${STEP_HEADS}     left`];
     isTableOpen = true;
     const left = duration((status().steps - event.step) * recentMean(seconds));
@@ -98,9 +98,9 @@ function lastingLines(event: Event): string[] {
 }
 
 const startLines = (event: EventOf<'run-started'>): string[] => [
-  `policy  ${event.parameters.toLocaleString('en')} parameters on ${event.device}`,
+  `policy  ${event.parameters?.toLocaleString('en') ?? '–'} parameters on ${event.device ?? 'a device that was not logged'}`,
   ...Object.entries(event.tools).map(([tag, description]) => `tool    <${tag}> ${description}`),
-  `data    ${event.tasks.toLocaleString('en')} training tasks, ${event.steps} steps, seed ${event.seed}`,
+  `data    ${event.tasks?.toLocaleString('en') ?? '–'} training tasks, ${event.steps} steps, seed ${event.seed ?? '–'}`,
 ];
 
 export function evaluationLine(step: number, summary: EvaluationSummary): string {

@@ -110,15 +110,15 @@ export function stepRow(step: number, steps: number, summary: StepSummary): stri
   const { reward, accuracy, entropy, branches, toolCalls, loss, gradientNorm, seconds } = summary;
   const cells: [string, number][] = [
     [signed(reward.mean), 8],
-    [`${(100 * accuracy).toFixed(1)}%`, 8],
-    [entropy.all.toFixed(3), 9],
+    [accuracy === undefined ? '–' : `${(100 * accuracy).toFixed(1)}%`, 8],
+    [measured(entropy.all, 3), 9],
     [measured(entropy.afterTool, 3), 12],
-    [String(branches.taken), 7],
-    [String(branches.refused), 9],
+    [measured(branches?.taken, 0), 7],
+    [measured(branches?.refused, 0), 9],
     [String(toolCalls.total), 7],
     [measured(loss, 5), 10],
     [measured(gradientNorm, 3), 9],
-    [seconds.total.toFixed(1), 9],
+    [measured(seconds?.total, 1), 9],
   ];
   return `${step}/${steps}`.padEnd(7) + cells.map(([text, width]) => text.padStart(width)).join('');
 }

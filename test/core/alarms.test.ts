@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { alarms, silence, type Alarm } from '../../src/core/alarms.ts';
-import type { StepSummary } from '../../src/core/events.ts';
+import type { MeasuredSummary } from '../../src/core/events.ts';
 import { emptyState, type FinishedStep, type RunState } from '../../src/core/fold.ts';
 import { stepSummary } from '../fakes/stepSummary.ts';
 
 /** A run of `count` steps, of which `change` says what differs. */
-const run = (count: number, change: (step: number) => Partial<StepSummary> = () => ({})): FinishedStep[] =>
+const run = (
+  count: number,
+  change: (step: number) => Partial<MeasuredSummary> = () => ({}),
+): FinishedStep[] =>
   Array.from({ length: count }, (_, i) => ({ step: i + 1, at: '', summary: stepSummary(change(i + 1)) }));
 
 const heard = (summaries: FinishedStep[], evaluations: RunState['evaluations'] = []): Alarm[] =>
@@ -18,7 +21,7 @@ const only = (summaries: FinishedStep[]): Alarm => {
   return all[0]!;
 };
 
-const entropy = (all: number): Pick<StepSummary, 'entropy'> => ({ entropy: { all } });
+const entropy = (all: number): Pick<MeasuredSummary, 'entropy'> => ({ entropy: { all } });
 
 const evaluation = (step: number, accuracy: number): RunState['evaluations'][number] => ({
   step,
@@ -66,7 +69,7 @@ describe('alarms', () => {
   });
 
   it('tell of a mismatch that grows, where it is more than rounding', () => {
-    const mismatch = (mean: number): Partial<StepSummary> => ({ mismatch: { mean, max: 1 } });
+    const mismatch = (mean: number): Partial<MeasuredSummary> => ({ mismatch: { mean, max: 1 } });
     const alarm = only(run(50, step => mismatch(step < 33 ? 0.01 : 0.032)));
     assert.deepEqual([alarm.kind, alarm.step], ['mismatch', 33]);
     assert.match(alarm.sentence, /3\.2 times/);
@@ -74,7 +77,7 @@ describe('alarms', () => {
   });
 
   it('tell of updates that were skipped, for as long as they are recent', () => {
-    const skipped = (step: number): Partial<StepSummary> => ({
+    const skipped = (step: number): Partial<MeasuredSummary> => ({
       skippedUpdates: step === 30 || step === 32 ? 1 : 0,
     });
     const alarm = only(run(40, skipped));
@@ -85,7 +88,7 @@ describe('alarms', () => {
 
   it('tell of a tool that became slow, by its name', () => {
     const { toolCalls } = stepSummary();
-    const slow = (search: number): Partial<StepSummary> => ({
+    const slow = (search: number): Partial<MeasuredSummary> => ({
       toolCalls: { ...toolCalls, latencyP95MsByTool: { search, python: 60 } },
     });
     const alarm = only(run(40, step => slow(step < 38 ? 400 : 30_000)));
@@ -100,7 +103,7 @@ describe('alarms', () => {
 
   it('tell of calls that time out, but not of the policy’s own mistakes', () => {
     const { toolCalls } = stepSummary();
-    const calls = (byOutcome: StepSummary['toolCalls']['byOutcome']): Partial<StepSummary> => ({
+    const calls = (byOutcome: MeasuredSummary['toolCalls']['byOutcome']): Partial<MeasuredSummary> => ({
       toolCalls: { ...toolCalls, total: 10, ...(byOutcome && { byOutcome }) },
     });
     assert.equal(only(run(6, () => calls({ ok: 6, 'timed-out': 3, failed: 1 }))).kind, 'failing-tool');
@@ -113,7 +116,7 @@ describe('alarms', () => {
   });
 
   it('tell of groups that teach nothing, and which way', () => {
-    const groups = (allRight: number, mixed: number, allWrong: number): Partial<StepSummary> => ({
+    const groups = (allRight: number, mixed: number, allWrong: number): Partial<MeasuredSummary> => ({
       groups: { allRight, mixed, allWrong },
     });
     assert.match(only(run(20, () => groups(7, 2, 1))).sentence, /80 % .* all right: harder/);

@@ -73,7 +73,10 @@ describe('rows', () => {
     const named: RunSummary = { ...live, label: 'Baseline', tags: ['paper', 'seed 1'], source: 'verl' };
     assert.equal(runTitle(named), 'Baseline');
     assert.equal(runTitle(live), 'sample-1');
-    assert.equal(runRowDescription(named), 'sample-1 · verl · step 12/40 · R .62 · #paper · #seed 1');
+    assert.equal(
+      runRowDescription(named),
+      'sample-1 · imported (verl) · step 12/40 · R .62 · #paper · #seed 1',
+    );
     assert.equal(
       runLabel(named),
       'Run Baseline (sample-1), imported from verl, running, step 12 of 40, mean reward 0.62, tagged paper, seed 1',

@@ -1,7 +1,7 @@
 /** The numbers of a step with every number there is. Knows nothing of how they came about. */
-import type { StepSummary } from '../../src/core/events.ts';
+import type { MeasuredSummary } from '../../src/core/events.ts';
 
-export const stepSummary = (change: Partial<StepSummary> = {}): StepSummary => ({
+export const stepSummary = (change: Partial<MeasuredSummary> = {}): MeasuredSummary => ({
   tasks: 2,
   trajectories: 16,
   reward: { mean: 0.5, std: 0.5, p10: 0, p90: 1, parts: { accuracy: 0.4, format: 0.1 } },

@@ -254,7 +254,7 @@ describe('a run in trouble', () => {
     );
     const { summaries } = fold(await openRun(folder).events());
     for (const { summary } of summaries)
-      assert.ok(summary.seconds.total >= 0 && summary.seconds.total < 600, `${summary.seconds.total} s`);
+      assert.ok(summary.seconds!.total >= 0 && summary.seconds!.total < 600, `${summary.seconds!.total} s`);
     const { trees, weights } = await deedsOf(folder);
     assert.deepEqual({ trees, weights }, { trees: wanted.trees, weights: wanted.weights });
   });

@@ -143,7 +143,7 @@ describe('branchpoint', () => {
     assert.equal(code, 0, err);
     const { dryRun } = JSON.parse(out.trimEnd().split('\n').at(-1)!) as { dryRun: StepSummary };
     assert.equal(dryRun.trajectories, 8);
-    assert.ok(dryRun.seconds.total > 0);
+    assert.ok(dryRun.seconds!.total > 0);
     assert.ok(dryRun.memory!.worker > 1e7);
     assert.deepEqual(readdirSync(folder), files);
     assert.match((await run('train', own, '--dry-run')).out, /A step takes .* s: .*\n.*8 trajectories/);

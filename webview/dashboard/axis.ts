@@ -27,9 +27,9 @@ export const emptyAxis = (): Axis => ({ steps: [], tokens: [], calls: [], time: 
 
 export function growAxis(axis: Axis, { step, summary }: FinishedStep): void {
   axis.steps.push(step);
-  axis.tokens.push((axis.tokens.at(-1) ?? 0) + summary.tokens.sampled);
+  axis.tokens.push((axis.tokens.at(-1) ?? 0) + (summary.tokens?.sampled ?? 0));
   axis.calls.push((axis.calls.at(-1) ?? 0) + summary.toolCalls.total);
-  axis.time.push((axis.time.at(-1) ?? 0) + summary.seconds.total);
+  axis.time.push((axis.time.at(-1) ?? 0) + (summary.seconds?.total ?? 0));
 }
 
 /** The step's own place, or that of the last finished step before it; before the first, 0. */

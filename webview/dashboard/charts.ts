@@ -86,7 +86,8 @@ const OUTCOME: readonly ChartPlan[] = [
         colour: colourOf(index),
         dashed: true,
         isAside: true,
-        meaning: 'mean of this part; the parts add up to the mean reward',
+        meaning:
+          'mean of this part; the parts add up to the mean reward (in imported runs: numbers logged beside it)',
         of: ({ reward }) => reward.parts[name],
       }),
     },

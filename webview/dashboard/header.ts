@@ -17,7 +17,7 @@ export interface About {
   isLive: boolean;
 }
 
-type Status = RunState['status'] | 'interrupted';
+type Status = RunState['status'] | 'interrupted' | 'imported';
 /** What can be asked of a run, by its status. */
 const ASKS: Record<Status, readonly Command[]> = {
   starting: ['stop'],
@@ -27,6 +27,7 @@ const ASKS: Record<Status, readonly Command[]> = {
   stopped: ['resume'],
   failed: ['resume'],
   interrupted: ['resume'],
+  imported: [],
 };
 
 const LABELS: Record<Command, string> = {
@@ -39,11 +40,12 @@ const LABELS: Record<Command, string> = {
 };
 const BUTTONS = Object.keys(LABELS) as Command[];
 
-/** A run whose worker is gone without having told the end was interrupted. */
-const statusOf = ({ status }: RunState, { isLive }: About): Status =>
-  !isLive && ASKS[status].includes('stop') ? 'interrupted' : status;
+/** A run whose worker is gone without having told the end was interrupted. No worker of ours owns an imported one. */
+const statusOf = ({ status, run }: RunState, { isLive }: About): Status =>
+  run?.source !== undefined ? 'imported' : !isLive && ASKS[status].includes('stop') ? 'interrupted' : status;
 
 function isShown(command: Command, state: RunState, about: About): boolean {
+  if (state.run?.source !== undefined) return false;
   if (command === 'openConfig') return true;
   // What a worker owns is being trained already.
   if (command === 'trainLive') return !about.isLive;
@@ -100,11 +102,15 @@ export function header(run: (command: Command) => void): {
 function pace(state: RunState, status: Status): string {
   const recent = state.summaries.slice(-PACE_STEPS);
   const last = recent.at(-1)?.summary;
-  const parts: string[] = [status, `step ${last ? state.summaries.at(-1)!.step : 0} of ${state.steps}`];
+  const planned = state.steps > 0 ? ` of ${state.steps}` : '';
+  const name = status === 'imported' ? `imported from ${state.run?.source ?? 'elsewhere'}` : status;
+  const parts: string[] = [name, `step ${last ? state.summaries.at(-1)!.step : 0}${planned}`];
   if (last) {
-    const seconds = recent.reduce((sum, { summary }) => sum + summary.seconds.total, 0) / recent.length;
-    parts.push(`${duration(seconds)} a step`);
-    if (status === 'running') parts.push(`${duration(seconds * (state.steps - state.step))} left`);
+    const timed = recent.flatMap(({ summary }) => summary.seconds?.total ?? []);
+    const seconds = timed.reduce((sum, total) => sum + total, 0) / timed.length;
+    if (timed.length > 0) parts.push(`${duration(seconds)} a step`);
+    if (timed.length > 0 && status === 'running')
+      parts.push(`${duration(seconds * (state.steps - state.step))} left`);
     parts.push(`reward ${number(last.reward.mean)}`, `${percent(last.accuracy)} right`);
   }
   if (state.live && status === 'running') {
@@ -117,6 +123,8 @@ function pace(state: RunState, status: Status): string {
 function provenance({ run, evaluations }: RunState): string {
   if (!run) return '';
   const tools = Object.entries(run.tools).map(([tag, description]) => `${tag}: ${description}`);
+  if (run.source !== undefined)
+    return 'Read from the rollouts that it wrote; what they do not tell is not logged. Nothing is written beside them.';
   const parts = [`${number(run.parameters)} parameters`, run.device, `seed ${run.seed}`, ...tools];
   const [first, last] = [evaluations[0], evaluations.at(-1)];
   if (first) parts.push(`held-out ${percent(first.summary.accuracy)} at step ${first.step}`);

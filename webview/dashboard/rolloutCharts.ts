@@ -4,8 +4,9 @@ import type { StopReason } from '../../src/core/types.ts';
 import type { ChartPlan, Group } from './plan.ts';
 
 const perTrajectory = (count: number, { trajectories }: StepSummary): number => count / trajectories;
-/** Nothing can be said of a quotient by nothing. */
-const quotient = (a: number, b: number): number | undefined => (b > 0 ? a / b : undefined);
+/** Nothing can be said of a quotient by nothing, or of what was not logged. */
+const quotient = (a: number | undefined, b: number | undefined): number | undefined =>
+  a !== undefined && b !== undefined && b > 0 ? a / b : undefined;
 
 const STOPS: Record<StopReason, { label: string; colour: string; meaning: string }> = {
   answer: { label: 'answered', colour: 'charts-green', meaning: 'ended with an answer or by itself' },
@@ -32,21 +33,21 @@ const ROLLOUTS: readonly ChartPlan[] = [
         label: 'asked',
         colour: 'foreground',
         meaning: 'branching questions, one after each tool answer',
-        of: ({ branches }) => branches.asked,
+        of: ({ branches }) => branches?.asked,
       },
       {
         key: 'branches.taken',
         label: 'taken',
         colour: 'charts-green',
         meaning: 'answered with a child: P = α + β·ΔH won',
-        of: ({ branches }) => branches.taken,
+        of: ({ branches }) => branches?.taken,
       },
       {
         key: 'branches.refused',
         label: 'refused',
         colour: 'charts-red',
         meaning: 'refused by the gate',
-        of: ({ branches }) => branches.refused,
+        of: ({ branches }) => branches?.refused,
       },
       {
         key: 'branches.noBudget',
@@ -54,7 +55,7 @@ const ROLLOUTS: readonly ChartPlan[] = [
         colour: 'charts-yellow',
         dashed: true,
         meaning: 'asked when the group was full, or without tokens left for a child',
-        of: ({ branches }) => branches.noBudget,
+        of: ({ branches }) => branches?.noBudget,
       },
       {
         key: 'branches.filled',
@@ -62,7 +63,7 @@ const ROLLOUTS: readonly ChartPlan[] = [
         colour: 'charts-blue',
         dashed: true,
         meaning: 'trajectories started afresh to fill the group',
-        of: ({ branches }) => branches.filled,
+        of: ({ branches }) => branches?.filled,
       },
     ],
   },
@@ -158,7 +159,7 @@ const ROLLOUTS: readonly ChartPlan[] = [
         colour: 'charts-blue',
         kind: 'band-low',
         meaning: '10th to 90th percentile over trajectories',
-        of: ({ responseTokens }) => responseTokens.p10,
+        of: ({ responseTokens }) => responseTokens?.p10,
       },
       {
         key: 'responseTokens.p90',
@@ -166,14 +167,14 @@ const ROLLOUTS: readonly ChartPlan[] = [
         colour: 'charts-blue',
         kind: 'band-high',
         meaning: '10th to 90th percentile over trajectories',
-        of: ({ responseTokens }) => responseTokens.p90,
+        of: ({ responseTokens }) => responseTokens?.p90,
       },
       {
         key: 'responseTokens.mean',
         label: 'mean',
         colour: 'charts-blue',
         meaning: 'tokens after the prompt, tool results included',
-        of: ({ responseTokens }) => responseTokens.mean,
+        of: ({ responseTokens }) => responseTokens?.mean,
       },
       {
         key: 'responseTokens.max',
@@ -181,7 +182,7 @@ const ROLLOUTS: readonly ChartPlan[] = [
         colour: 'charts-orange',
         dashed: true,
         meaning: 'the longest trajectory of the step',
-        of: ({ responseTokens }) => responseTokens.max,
+        of: ({ responseTokens }) => responseTokens?.max,
       },
     ],
   },
@@ -234,14 +235,14 @@ const COST: readonly ChartPlan[] = [
         label: 'sampled',
         colour: 'charts-blue',
         meaning: 'tokens drawn ÷ seconds of rollout, tools included',
-        of: ({ tokens, seconds }) => quotient(tokens.sampled, seconds.rollout),
+        of: ({ tokens, seconds }) => quotient(tokens?.sampled, seconds?.rollout),
       },
       {
         key: 'tokens.trained ÷ seconds.learn',
         label: 'trained',
         colour: 'charts-orange',
         meaning: 'tokens with a gradient ÷ seconds of learning',
-        of: ({ tokens, seconds }) => quotient(tokens.trained, seconds.learn),
+        of: ({ tokens, seconds }) => quotient(tokens?.trained, seconds?.learn),
       },
     ],
   },
@@ -253,21 +254,21 @@ const COST: readonly ChartPlan[] = [
         label: 'step',
         colour: 'foreground',
         meaning: 'the whole step',
-        of: ({ seconds }) => seconds.total,
+        of: ({ seconds }) => seconds?.total,
       },
       {
         key: 'seconds.rollout',
         label: 'rollout',
         colour: 'charts-blue',
         meaning: 'growing and judging the trees',
-        of: ({ seconds }) => seconds.rollout,
+        of: ({ seconds }) => seconds?.rollout,
       },
       {
         key: 'seconds.learn',
         label: 'learn',
         colour: 'charts-orange',
         meaning: 'credit, scores, gradients and updates',
-        of: ({ seconds }) => seconds.learn,
+        of: ({ seconds }) => seconds?.learn,
       },
     ],
   },

@@ -98,7 +98,7 @@ function cellOf({ steps, planned }: Shown, width: number): number {
 }
 
 const sentence = ({ step, summary }: FinishedStep): string =>
-  `step ${step}, reward ${number(summary.reward.mean)}, entropy ${number(summary.entropy.all)}, ${summary.toolCalls.total} tool calls`;
+  `step ${step}, reward ${number(summary.reward.mean)}, entropy ${summary.entropy.all === undefined ? 'not logged' : number(summary.entropy.all)}, ${summary.toolCalls.total} tool calls`;
 
 /** Index of a step; -1 for none. Steps follow each other, but a run may begin anywhere. */
 function indexOf(steps: readonly FinishedStep[], step: number | undefined): number {

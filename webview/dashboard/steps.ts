@@ -55,7 +55,10 @@ function treesOf(trees: readonly FinishedTree[], step: number): FinishedTree[] {
 
 function treeButton(tree: FinishedTree, open: (tree: string) => void): HTMLElement {
   const reward = meanReward(tree);
-  const label = `${tree.task}: reward ${number(reward)}, ${tree.paths} trajectories, ${tree.branches} branches, ${tree.refused} refused`;
+  const { branches, refused } = tree;
+  const about =
+    branches === undefined ? 'branches not logged' : `${branches} branches · ${refused ?? 0} refused`;
+  const label = `${tree.task}: reward ${number(reward)}, ${tree.paths} trajectories, ${about}`;
   const fill = element('span', { class: 'fill' });
   fill.style.width = `${100 * Math.max(0, Math.min(1, reward ?? 0))}%`;
   return element(
@@ -64,7 +67,7 @@ function treeButton(tree: FinishedTree, open: (tree: string) => void): HTMLEleme
     element('span', { class: 'meter', 'aria-hidden': true }, fill),
     element('span', { class: 'reward' }, number(reward)),
     element('span', { class: 'task' }, tree.task),
-    element('span', { class: 'quiet' }, `${tree.branches} branches · ${tree.refused} refused`),
+    element('span', { class: 'quiet' }, about),
   );
 }
 
@@ -73,12 +76,12 @@ const COLUMNS: readonly [name: string, of: (summary: FinishedStep['summary']) =>
   ['Right', ({ accuracy }) => percent(accuracy)],
   ['Entropy', ({ entropy }) => number(entropy.all)],
   ['After tools', ({ entropy }) => number(entropy.afterTool)],
-  ['Branches', ({ branches }) => number(branches.taken)],
-  ['Refused', ({ branches }) => number(branches.refused)],
+  ['Branches', ({ branches }) => number(branches?.taken)],
+  ['Refused', ({ branches }) => number(branches?.refused)],
   ['Tool calls', ({ toolCalls }) => number(toolCalls.total)],
   ['Loss', ({ loss }) => number(loss)],
   ['Gradient norm', ({ gradientNorm }) => number(gradientNorm)],
-  ['Seconds', ({ seconds }) => number(seconds.total)],
+  ['Seconds', ({ seconds }) => number(seconds?.total)],
 ];
 
 /** Rows that are made at a time: a long run has more steps than a page can hold. */

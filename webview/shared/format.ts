@@ -20,7 +20,8 @@ export function number(value: number | undefined | null): string {
 export const signed = (value: number): string =>
   (value > 0 ? '+' : '') + (value === 0 ? '0' : minus(value.toFixed(2)));
 
-export const percent = (share: number): string => `${Math.round(share * 100)} %`;
+export const percent = (share: number | undefined): string =>
+  share === undefined ? '–' : `${Math.round(share * 100)} %`;
 
 /** `4 s`, `3 min 20 s`, `2 h 5 min`. */
 export function duration(seconds: number): string {

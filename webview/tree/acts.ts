@@ -62,7 +62,7 @@ function press(ground: Ground, event: KeyboardEvent): boolean {
     case 'Enter': {
       if (ground.unfold(chosen.segment)) return true;
       const box = layout.boxOf[chosen.segment];
-      if (box && tree.credit) ground.open(layout.lanes[box.lane]!, chosen.segment);
+      if (box && (tree.credit || tree.imported)) ground.open(layout.lanes[box.lane]!, chosen.segment);
       return true;
     }
     case '+':

@@ -23,6 +23,8 @@ export interface Action {
   label: string;
   meaning: string;
   name: string;
+  /** Whether it needs nothing but the tree: the others need the run's policy and tools. */
+  isForImported?: boolean;
   act(path: number, segment: number): void;
 }
 
@@ -71,28 +73,29 @@ function segmentPart(tree: Tree, index: number, actions: readonly Action[]): Nod
   const paths = pathsThrough(tree)[index]!;
   const ends = paths.filter(path => tree.paths[path]!.leaf === index);
   const heading = segmentName(segment);
+  const asked = segment.call ?? segment.asked;
   const buttons =
-    paths.length > 0 && tree.credit
+    paths.length > 0 && (tree.credit || tree.imported)
       ? [
           element(
             'div',
             { class: 'actions' },
-            ...actions.map(action =>
-              element(
-                'vscode-button',
-                { class: action.name, title: action.meaning, onclick: () => action.act(paths[0]!, index) },
-                action.label,
+            ...actions
+              .filter(action => action.isForImported || !tree.imported)
+              .map(action =>
+                element(
+                  'vscode-button',
+                  { class: action.name, title: action.meaning, onclick: () => action.act(paths[0]!, index) },
+                  action.label,
+                ),
               ),
-            ),
           ),
         ]
       : [];
   return [
     element('h2', {}, heading[0]!.toUpperCase() + heading.slice(1)),
     lines(segmentLines(tree, index, paths)),
-    ...(segment.call?.argument
-      ? [element('p', { class: 'quiet' }, shorten(segment.call.argument, 200))]
-      : []),
+    ...(asked?.argument ? [element('p', { class: 'quiet' }, shorten(asked.argument, 200))] : []),
     ...(segment.text ? [element('pre', {}, cut(segment.text))] : []),
     ...ends.flatMap(path => reason(tree, path)),
     ...buttons,

@@ -7,7 +7,7 @@ import { number, shorten, signed } from '../shared/format.ts';
 
 export const segmentName = (segment: Segment): string =>
   segment.kind === 'tool'
-    ? `${segment.call?.tool ?? 'tool'} result`
+    ? `${(segment.call ?? segment.asked)?.tool ?? 'tool'} result`
     : segment.kind === 'model'
       ? `turn ${segment.turn + 1}`
       : segment.kind === 'forced'
@@ -16,9 +16,13 @@ export const segmentName = (segment: Segment): string =>
 
 export function segmentLines(tree: Tree, index: number, paths: readonly number[]): Line[] {
   const segment = tree.segments[index]!;
-  const { count, entropy, stop, call } = segment;
+  const { count, entropy, stop, call, asked } = segment;
+  const trained = segment.kind === 'model' ? 'trained' : 'not trained';
   return [
-    { term: 'tokens', value: `${count}, ${segment.kind === 'model' ? 'trained' : 'not trained'}` },
+    {
+      term: 'tokens',
+      value: tree.imported?.hasTokens === false ? `not logged, ${trained}` : `${count}, ${trained}`,
+    },
     {
       term: 'on',
       value: paths.length === 1 ? '1 trajectory' : `${paths.length} trajectories`,
@@ -34,6 +38,15 @@ export function segmentLines(tree: Tree, index: number, paths: readonly number[]
           { term: 'call', value: `${call.tool}: ${call.outcome}${call.shared ? ', shared' : ''}` },
           { term: 'latency', value: `${number(call.latencyMs)} ms` },
         ]),
+    ...(asked === undefined
+      ? []
+      : [
+          { term: 'call', value: `${asked.tool}: outcome not logged` },
+          { term: 'latency', value: 'not logged' },
+        ]),
+    ...(tree.imported !== undefined && entropy === undefined && segment.kind === 'model'
+      ? [{ term: 'entropy', value: 'not logged' }]
+      : []),
     ...creditLines(tree, index),
   ];
 }
@@ -116,13 +129,21 @@ export function factsOf(tree: Tree): string {
     decisions.filter(({ outcome }) => outcome === wanted).length;
   const filled = paths.filter(({ origin }) => origin === 'fill').length;
   const budget = answered('budget') + answered('length');
+  const expected = task.references.length > 0 ? [`expected ${task.references.join(' or ')}`] : [];
+  if (tree.imported)
+    return [
+      `imported from ${tree.imported.source}`,
+      `${paths.length} trajectories of one prompt`,
+      'branching, entropy and credit not logged',
+      ...expected,
+    ].join(' · ');
   return [
     `${paths.length} of ${total} trajectories, ${initial} from the prompt`,
     `${answered('branch')} branched · ${answered('refuse')} refused · ${filled} filled`,
     ...(budget > 0 ? [`${budget} without budget or tokens`] : []),
     `rule ${rule}`,
     ...(probe ? [`probe H_root ${plain(probe.rootEntropy)}, H̄ ${plain(probe.turnEntropy)}`] : []),
-    ...(task.references.length > 0 ? [`expected ${task.references.join(' or ')}`] : []),
+    ...expected,
     credit
       ? `update used ${credit.used} credit`
       : isDropped

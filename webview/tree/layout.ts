@@ -202,6 +202,8 @@ function laneOrder(paths: readonly Path[]): number[] {
   return order;
 }
 
+const CHARACTERS_OF_A_TOKEN = 4;
+
 /** Gives every box its place at so many pixels per token; returns the width of all. */
 function spread(
   tree: Tree,
@@ -210,11 +212,13 @@ function spread(
 ): number {
   let width = 0;
   for (const box of boxes) {
-    const { parent, count } = tree.segments[box.segments[0]!]!;
+    const { parent, count, text } = tree.segments[box.segments[0]!]!;
+    // Where no tokens were logged, the text's length stands in.
+    const tokens = count || text.length / CHARACTERS_OF_A_TOKEN;
     const before = boxOf[parent];
     box.x = before ? endOf(before, metrics) + metrics.gap : 0;
     // A folded run says how many steps it has, whatever their length.
-    box.width = Math.max(metrics.least, box.segments.length > 1 ? 0 : count * scale);
+    box.width = Math.max(metrics.least, box.segments.length > 1 ? 0 : tokens * scale);
     width = Math.max(width, endOf(box, metrics));
   }
   return width;

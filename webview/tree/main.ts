@@ -55,6 +55,7 @@ const ACTIONS: readonly Action[] = [
     name: 'open-text',
     label: 'Open as Text',
     meaning: 'Open the trajectory in an editor, at this segment (Enter)',
+    isForImported: true,
     act: open,
   },
   {

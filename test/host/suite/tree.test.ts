@@ -52,7 +52,7 @@ describe('the rollout tree', function () {
 
   it('is walked by keys, each of which moves what is focused and what the card says', async () => {
     const run = openRun(WHOLE());
-    const { id } = (await run.trees()).find(({ branches }) => branches > 0)!;
+    const { id } = (await run.trees()).find(({ branches }) => branches! > 0)!;
     const { segments } = await run.tree(id);
     await show(WHOLE(), id);
     await until(async () => (await bars()) === segments.length, 'a bar for every segment');
