@@ -151,11 +151,17 @@ interface Measured {
   best: number;
   area: number;
   toolCalls: number;
-  sampledTokens: number;
-  seconds: number;
+  sampledTokens: number | undefined;
+  seconds: number | undefined;
   heldOut: number | undefined;
   /** Reward of so many steps over tool calls. */
   smoothed: Curve;
+}
+
+/** Undefined where one of the numbers was not logged. */
+function wholeSum(values: readonly (number | undefined)[]): number | undefined {
+  const logged = values.filter(value => value !== undefined);
+  return logged.length < values.length ? undefined : logged.reduce((sum, value) => sum + value, 0);
 }
 
 /** A run's numbers; undefined before its first step is done. */
@@ -175,8 +181,8 @@ function measure({ summaries, evaluations }: RunState, common: number): Measured
     best: Math.max(...whole),
     area: meanHeight({ xs: summaries.map(({ step }) => step), ys: rewards }, common),
     toolCalls: calls.at(-1)!,
-    sampledTokens: sums(({ tokens }) => tokens.sampled).at(-1)!,
-    seconds: sums(({ seconds }) => seconds.total).at(-1)!,
+    sampledTokens: wholeSum(summaries.map(({ summary }) => summary.tokens?.sampled)),
+    seconds: wholeSum(summaries.map(({ summary }) => summary.seconds?.total)),
     heldOut: evaluations.at(-1)?.summary.accuracy,
     smoothed: { xs: calls, ys: smoothed },
   };
