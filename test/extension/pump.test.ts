@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Event } from '../../src/core/events.ts';
 import type { Batch } from '../../src/extension/pump.ts';
-import { makePump, settled } from '../../src/extension/pump.ts';
+import { makePump, settled, summed } from '../../src/extension/pump.ts';
 
 const facts = (from: number, count: number): Event[] =>
   Array.from({ length: count }, (_, i): Event => ({
@@ -110,6 +110,16 @@ describe('pump', () => {
         grown(2, 3),
       ]).map(({ seq }) => seq),
       [1, 2, 3],
+    );
+  });
+
+  it('keeps of a run that is compared what its steps came to', () => {
+    const types = (
+      ['run-started', 'segment-grown', 'branch-decided', 'step-finished', 'evaluated', 'warned'] as const
+    ).map((type, seq) => ({ seq, at: '', step: 1, type }) as Event);
+    assert.deepEqual(
+      summed(types).map(({ type }) => type),
+      ['run-started', 'step-finished', 'evaluated'],
     );
   });
 });
