@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import * as vscode from 'vscode';
+import type { Rescored } from '../../../src/core/rescore.ts';
+import type { App } from '../../../src/extension/app.ts';
+import type { Branched } from '../../../src/extension/branchPlan.ts';
+import { commandId, type CommandName, RESCORED, TRAJECTORY } from '../../../src/extension/names.ts';
+import { runProgram } from '../../../src/extension/workers.ts';
+import { counterfactualIds } from '../../../src/run/counterfactuals.ts';
+import { activated, closeEditors, hasPage, page, shoot, SMALL, until, WHOLE } from './host.ts';
+
+const run = <T>(name: CommandName, argument: unknown): Thenable<T> =>
+  vscode.commands.executeCommand<T>(commandId(name), argument);
+const active = (scheme: string): Promise<vscode.TextEditor> =>
+  until(() => {
+    const editor = vscode.window.activeTextEditor;
+    return editor?.document.uri.scheme === scheme && editor;
+  }, `an editor of ${scheme}`);
+
+describe('what might have been', () => {
+  let folder: string;
+  let runFolder: string;
+  before(async () => {
+    const { program } = (await activated()).exports as App;
+    folder = mkdtempSync(join(tmpdir(), 'counterfactual-'));
+    const small = JSON.parse(readFileSync(SMALL(), 'utf8').replace(/^\/\/.*\n/, '')) as Record<
+      string,
+      object
+    >;
+    const home = dirname(SMALL());
+    const config = {
+      ...small,
+      ...{ steps: 1, runs: folder, policy: { path: join(home, 'policy') } },
+      data: { train: join(home, 'tasks.jsonl') },
+      evaluation: {},
+    };
+    const file = join(folder, 'once.branchpoint.json');
+    writeFileSync(file, JSON.stringify(config));
+    const { code, err } = await runProgram(program(), ['train', file]);
+    assert.equal(code, 0, err);
+    runFolder = join(folder, 'small-1');
+  });
+  after(async () => {
+    await closeEditors();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is drawn from a step by a worker, and stands in the tree as a ghost', async () => {
+    const trees = readFileSync(join(runFolder, 'trees.jsonl'), 'utf8');
+    const place = { runFolder, tree: '1.0', path: 0, segment: 1 };
+    const branched = await run<Branched>('branchFromHere', { ...place, token: 2, samples: 3, seed: 7 });
+    assert.equal(branched.id, '1.0~1');
+    assert.equal(branched.rewards.length, 3);
+    assert.equal(branched.weights.checkpoint, 'step-000001');
+    assert.deepEqual(counterfactualIds(runFolder), ['1.0~1']);
+    assert.equal(readFileSync(join(runFolder, 'trees.jsonl'), 'utf8'), trees);
+    if (!hasPage) return;
+    const frame = 'body[data-view="tree"]';
+    await until(
+      async () => Number(await page('count', { selector: 'g.untrained', frame })) >= 3,
+      'the ghosts of three samples',
+    );
+    await shoot('counterfactual');
+  });
+
+  it('is drawn with what is usual by one Enter, from a menu that says what that is', async function () {
+    if (!hasPage) this.skip();
+    const asking = run<Branched>('branchFromHere', { runFolder, tree: '1.0', path: 1, segment: 0 });
+    const rows = '.quick-input-list .monaco-list-row';
+    await until(async () => Number(await page('count', { selector: rows })) >= 4, 'the menu');
+    const shown = (await page('text', { selector: '.quick-input-list' })) as string;
+    assert.match(shown, /Draw 4 samples.*Begin again after the prompt/s);
+    assert.match(shown, /Weights….*step-000001/s);
+    await shoot('branch-menu');
+    await page('press', { key: 'Enter' });
+    const branched = await asking;
+    assert.equal(branched.id, '1.0~2');
+    assert.equal(branched.rewards.length, 4);
+  });
+
+  it('opens as text that says that nothing was trained on it', async () => {
+    await run('openTrajectory', { runFolder, tree: '1.0~1', path: 2 });
+    const { document } = await active(TRAJECTORY);
+    assert.match(document.lineAt(0).text, /counterfactual.*nothing of it was trained on/i);
+    assert.match(document.getText(), /── turn 1 · model · .* · not trained/);
+    assert.equal(
+      await run('branchFromHere', { runFolder, tree: '1.0~1', path: 2, segment: 1, samples: 1 }),
+      undefined,
+    );
+  });
+
+  it('is told of other rewards, from a text with the run’s own settings that is edited and gone on with', async () => {
+    await run('rescoreRollouts', { runFolder: WHOLE(), steps: '1-2' });
+    const editor = await active('file');
+    const { document } = editor;
+    assert.equal(document.languageId, 'jsonc');
+    const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
+      'vscode.executeCodeLensProvider',
+      document.uri,
+    );
+    assert.ok(lenses.some(({ command }) => command?.title.includes('Score Steps 1-2 of whole-1 Again')));
+    const at = document.getText().indexOf('"formatPenalty": -1');
+    await editor.edit(edit =>
+      edit.replace(
+        new vscode.Range(document.positionAt(at), document.positionAt(at + '"formatPenalty": -1'.length)),
+        '"formatPenalty": -0.5',
+      ),
+    );
+    const found = (await ((await activated()).exports as App).drafts.use(document.uri)) as Rescored;
+    assert.equal(found.steps, 2);
+    assert.ok(found.meanAfter > found.meanBefore);
+    const shown = (await active(RESCORED)).document;
+    assert.match(
+      shown.lineAt(0).text,
+      /^# whole-1 under other reward settings: \d+ trajectories of \d+ groups in 2 steps$/,
+    );
+    const links = await vscode.commands.executeCommand<vscode.DocumentLink[]>(
+      'vscode.executeLinkProvider',
+      shown.uri,
+    );
+    const named = links.filter(({ target }) => target?.scheme === 'command');
+    assert.ok(named.length > 0);
+    assert.equal(shown.getText(named[0]!.range), found.groups[0]!.tree);
+    await shoot('rescored');
+  });
+});
