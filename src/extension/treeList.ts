@@ -19,6 +19,8 @@ export class TreeList {
   /** Absent while nothing is looked for. */
   #found: FoundTree[] | undefined;
   #query: TrajectoryQuery = {};
+  /** Entries that the search was given. */
+  #looked = 0;
   #search = new AbortController();
   #share = 0;
   #problem: string | undefined;
@@ -47,8 +49,9 @@ export class TreeList {
     // A resumption may have voided the last ones: then nothing of the old list holds.
     if (this.#entries.length < before) return this.find(this.#query);
     this.#share = 1;
-    if (this.#found !== undefined && this.#entries.length > before)
-      await this.#look(this.#entries.slice(before), this.#search.signal);
+    const further = this.#entries.slice(this.#looked);
+    this.#looked = this.#entries.length;
+    if (this.#found !== undefined && further.length > 0) await this.#look(further, this.#search.signal);
     this.#tell();
   }
 
@@ -63,6 +66,7 @@ export class TreeList {
     this.#tell();
     if (this.#found === undefined) return;
     this.#search = new AbortController();
+    this.#looked = this.#entries.length;
     await this.#look(this.#entries, this.#search.signal);
   }
 

@@ -48,6 +48,18 @@ describe('the list of trees', () => {
     list.close();
   });
 
+  it('finds each once where the list is still read', async () => {
+    const { list } = listing();
+    const reading = list.read(SIZE);
+    await list.find({ minimum: 1.05 });
+    await reading;
+    const early = list.listing.found;
+    await list.find({ minimum: 1.05 });
+    assert.ok(early! > 0);
+    assert.equal(early, list.listing.found);
+    list.close();
+  });
+
   it('tells one word at a time, a new list as new, and why it could not go on', async () => {
     const { list, told } = listing();
     await list.read(SIZE);
