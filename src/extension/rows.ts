@@ -67,12 +67,33 @@ export function runDescription(run: RunSummary): string {
 /** What a run is called: by its user, else by its folder. */
 export const runTitle = ({ label, name }: RunSummary): string => label ?? name;
 
+const BARS = '▁▂▃▄▅▆▇█';
+
+/** A bar for each number, from the smallest to the largest of them; in the middle where they are all the same. */
+export function sparkline(values: readonly number[]): string {
+  const least = Math.min(...values);
+  const range = Math.max(...values) - least;
+  return values
+    .map(value => BARS[range === 0 ? 3 : Math.round(((value - least) / range) * (BARS.length - 1))])
+    .join('');
+}
+
+/** What moves while a run is live: its rewards of late, and the entropy that the last step had. */
+function liveNumbers({ status, recent = [], entropy }: RunSummary): string[] {
+  if (status !== 'live') return [];
+  return [
+    ...(recent.length > 1 ? [sparkline(recent)] : []),
+    ...(entropy === undefined ? [] : [`H ${short(entropy)}`]),
+  ];
+}
+
 /** Behind the title in the list of runs: with the folder's name where the title is another, and the tags. */
 export const runRowDescription = (run: RunSummary): string =>
   [
     ...(run.label === undefined ? [] : [run.name]),
     ...(run.source === undefined ? [] : [`imported (${run.source})`]),
     runDescription(run),
+    ...liveNumbers(run),
     ...run.tags.map(tag => `#${tag}`),
   ].join(' · ');
 
@@ -84,9 +105,11 @@ export function runLabel(run: RunSummary): string {
   const name = run.label === undefined ? run.name : `${run.label} (${run.name})`;
   const source = run.source === undefined ? '' : `, imported from ${run.source}`;
   const reward = run.reward === undefined ? '' : `, mean reward ${run.reward.toFixed(2)}`;
+  const entropy =
+    run.status !== 'live' || run.entropy === undefined ? '' : `, entropy ${run.entropy.toFixed(2)} nats`;
   const tags = run.tags.length === 0 ? '' : `, tagged ${run.tags.join(', ')}`;
   const problem = run.problem === undefined ? '' : `. ${run.problem}`;
-  return `Run ${name}${source}, ${statusOf(run)}, ${stepOf(run)}${reward}${tags}${problem}`;
+  return `Run ${name}${source}, ${statusOf(run)}, ${stepOf(run)}${reward}${entropy}${tags}${problem}`;
 }
 
 /** What hovering over a run tells: names and values. Without a manifest only what the list knows. */
@@ -96,6 +119,7 @@ export function runFacts(run: RunSummary, manifest?: Manifest): [name: string, v
     ['Folder', run.folder],
     ['Status', `${statusOf(run)}, ${stepOf(run)}`],
     ['Mean reward', run.reward?.toFixed(3) ?? (run.step === 0 ? undefined : 'not logged')],
+    ['Entropy', run.entropy === undefined ? undefined : `${run.entropy.toFixed(3)} nats`],
     ['Problem', run.problem],
     ['Tags', run.tags.length === 0 ? undefined : run.tags.join(', ')],
     ['Imported from', run.source],

@@ -19,6 +19,8 @@ const QUIET_MS = 300;
 const FIRST_SHOW_MS = 100;
 /** How often it is asked whether a live run's worker still lives: one that was killed says nothing. */
 const LIFE_MS = 2000;
+/** Steps whose rewards a live run's row draws. */
+const RECENT_STEPS = 10;
 /** States of ended runs that are kept. */
 const KEPT_STATES = 50;
 
@@ -80,7 +82,11 @@ export class Runs implements vscode.Disposable {
       isPaused: state.status === 'paused',
       step: last?.step ?? 0,
       steps: state.steps,
-      ...(last !== undefined && { reward: last.summary.reward.mean }),
+      ...(last !== undefined && {
+        reward: last.summary.reward.mean,
+        entropy: last.summary.entropy.all,
+        recent: state.summaries.slice(-RECENT_STEPS).map(({ summary }) => summary.reward.mean),
+      }),
     };
   }
 

@@ -32,8 +32,11 @@ export interface RunSummary {
   /** Last finished step, 0 before; and all steps of its config. */
   step: number;
   steps: number;
-  /** Mean reward of that step. */
+  /** Mean reward and entropy (nats) of that step. */
   reward?: number;
+  entropy?: number;
+  /** Mean rewards of the last steps, ascending; only where the run is followed. */
+  recent?: readonly number[];
   /** Why the run failed or cannot be read. */
   problem?: string;
 }
@@ -125,7 +128,10 @@ async function summarize(folder: string): Promise<Omit<RunSummary, 'folder' | 'n
     created,
     step: finished?.step ?? 0,
     steps: config.steps,
-    ...(finished && { reward: finished.summary.reward.mean }),
+    ...(finished && {
+      reward: finished.summary.reward.mean,
+      entropy: finished.summary.entropy.all,
+    }),
     ...(!isLive && ended?.failure && { problem: ended.failure.message }),
   };
 }

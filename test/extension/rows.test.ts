@@ -14,6 +14,7 @@ import {
   runRowDescription,
   runTitle,
   short,
+  sparkline,
   statusOf,
   statusText,
 } from '../../src/extension/rows.ts';
@@ -81,6 +82,14 @@ describe('rows', () => {
       runLabel(named),
       'Run Baseline (sample-1), imported from verl, running, step 12 of 40, mean reward 0.62, tagged paper, seed 1',
     );
+  });
+
+  it('draw the rewards of a live run’s last steps, and say its entropy', () => {
+    const moving: RunSummary = { ...live, recent: [0.1, 0.2, 0.5, 0.8], entropy: 0.48 };
+    assert.equal(runRowDescription(moving), 'step 12/40 · R .62 · ▁▂▅█ · H .48');
+    assert.match(runLabel(moving), /, mean reward 0\.62, entropy 0\.48 nats$/);
+    assert.equal(runRowDescription({ ...moving, status: 'finished' }), 'step 12/40 · R .62');
+    assert.equal(sparkline([0.5, 0.5]), '▄▄');
   });
 
   it('tell on hovering what is known, and “not logged” where a number is missing', () => {
