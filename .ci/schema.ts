@@ -1,4 +1,4 @@
 /** Prints the JSON schema of *.branchpoint.json, for the editor. */
-import { jsonSchema } from '../src/core/config.ts';
+import { editorSchema } from '../src/core/config.ts';
 
-process.stdout.write(JSON.stringify(jsonSchema(), null, 2));
+process.stdout.write(JSON.stringify(editorSchema(), null, 2));

@@ -14,7 +14,7 @@ import {
 } from './configValues.ts';
 
 export type { Config, ConfigKey, ConfigValue, Preset } from './configKeys.ts';
-export { jsonSchema } from './configSchema.ts';
+export { editorSchema, jsonSchema } from './configSchema.ts';
 
 /** What is wrong with one place of a config. */
 export interface ConfigProblem {

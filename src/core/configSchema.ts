@@ -19,6 +19,27 @@ export function jsonSchema(): Schema {
   };
 }
 
+/**
+ * The same without refusals, for an editor that is told by the extension what is wrong, and how to mend it: completion and
+ * hover are as before, and no problem is shown twice.
+ */
+export function editorSchema(): Schema {
+  return { ...lenient(jsonSchema()), $schema: 'http://json-schema.org/draft-07/schema#' };
+}
+
+/** A schema that every value fits: what a value should be stands beside the schema of anything. */
+function lenient(schema: Schema): Schema {
+  const { type: _, required: __, additionalProperties: ___, properties, ...rest } = schema;
+  if (properties === undefined) {
+    const { description, default: value, examples, ...shape } = schema;
+    const about = { description, default: value, examples };
+    const said = Object.fromEntries(Object.entries(about).filter(([, what]) => what !== undefined));
+    return { ...said, anyOf: [shape, {}] };
+  }
+  const inside = Object.entries(properties).map(([name, child]) => [name, lenient(child)] as const);
+  return { ...rest, properties: Object.fromEntries(inside) };
+}
+
 /** Schema of the object whose keys all begin with the prefix. */
 function group(prefix: string): Schema {
   const properties: Record<string, Schema> =
@@ -47,6 +68,7 @@ function leaf(key: ConfigKey): Schema {
     ...shape(spec),
     description: explain(key, spec),
     ...(!isRequired(key) && { default: spec.default }),
+    ...(spec.kind === 'text' && spec.example !== undefined && { examples: [spec.example] }),
   };
 }
 
@@ -100,13 +122,14 @@ function itemShape(items: Readonly<Record<string, AnyKey>>): Schema {
   };
 }
 
-/** The key's sentence, its place in the paper, and what the presets make of it. */
+/** The key's sentence, its place in the paper, its default, and what the presets make of it. */
 function explain(key: ConfigKey, spec: AnyKey): string {
   const place = [spec.symbol && `symbol ${spec.symbol}`, spec.section && `section “${spec.section}”`].filter(
     Boolean,
   );
   const paper = place.length > 0 ? ` (Paper: ${place.join(', ')}.)` : '';
-  return spec.description + paper + presetsOf(key);
+  const usual = isRequired(key) ? ' Must be given.' : ` Default: ${JSON.stringify(spec.default)}.`;
+  return spec.description + paper + usual + presetsOf(key);
 }
 
 /** What the presets make of a key, those of equal value together. */

@@ -1,6 +1,5 @@
 /** What a configuration amounts to, as short texts behind its keys. Knows nothing of VS Code or of who runs anything. */
 import type { Config } from '../core/config.ts';
-import type { ConfigKey } from '../core/configKeys.ts';
 import { placeOfKey } from '../run/configFile.ts';
 import type { ExaminedConfig } from '../run/configProblems.ts';
 import { memoryLimit, memoryOf } from '../run/plan.ts';
@@ -21,26 +20,21 @@ export function configHints(
   dryRun: (DryRun & { isOfThisText: boolean }) | undefined,
 ): ConfigHint[] {
   if (config === undefined) return [];
-  const said = [
-    hint(['rollout.tasksPerStep', 'rollout.groupSize', 'rollout', 'preset'], batch(config)),
-    hint(['algorithm.updatesPerStep', 'algorithm', 'rollout.tasksPerStep', 'preset'], updates(config)),
-    shape && hint(['memoryMB', 'rollout.maxResponseTokens', 'policy.path'], memory(config, shape)),
-    dryRun && hint(['steps', 'preset', 'policy.path'], time(config, dryRun)),
+  const said: (Said & { keys: readonly string[] })[] = [
+    { keys: ['rollout.tasksPerStep', 'rollout', 'preset'], ...batch(config) },
+    { keys: ['algorithm.updatesPerStep', 'algorithm', 'rollout.groupSize', 'preset'], ...updates(config) },
   ];
-  return said.flatMap(found => {
-    if (!found) return [];
-    const offset = placeIn(text, found.keys);
-    return offset === undefined ? [] : [{ offset, label: found.label, tooltip: found.tooltip }];
+  if (shape)
+    said.push({ keys: ['memoryMB', 'rollout.maxResponseTokens', 'policy.path'], ...memory(config, shape) });
+  if (dryRun) said.push({ keys: ['steps', 'preset', 'policy.path'], ...time(config, dryRun) });
+  return said.flatMap(({ keys, ...found }) => {
+    const offset = placeIn(text, keys);
+    return offset === undefined ? [] : [{ offset, ...found }];
   });
 }
 
+/** Labels of more than 43 characters are cut by the editor. */
 type Said = Pick<ConfigHint, 'label' | 'tooltip'>;
-type Group = 'rollout' | 'algorithm';
-
-const hint = (keys: readonly (ConfigKey | Group)[], said: Said): Said & { keys: readonly string[] } => ({
-  keys,
-  ...said,
-});
 
 /** Behind the first of the keys that the text has; behind the opening brace where it has none. */
 function placeIn(text: string, keys: readonly string[]): number | undefined {
@@ -60,7 +54,7 @@ function placeIn(text: string, keys: readonly string[]): number | undefined {
 function batch({ rollout }: Config): Said {
   const { tasksPerStep, groupSize, initialRollouts } = rollout;
   return {
-    label: `× ${groupSize} = ${counted(tasksPerStep * groupSize)} trajectories a step`,
+    label: `→ ${tasksPerStep} × ${groupSize} = ${counted(tasksPerStep * groupSize)} trajectories a step`,
     tooltip: `${tasksPerStep} tasks, ${groupSize} trajectories of each (M), ${Math.min(groupSize, initialRollouts)} of them from the prompt (N).`,
   };
 }
@@ -69,7 +63,7 @@ function updates({ rollout, algorithm }: Config): Said {
   const { updatesPerStep } = algorithm;
   const each = (rollout.tasksPerStep * rollout.groupSize) / updatesPerStep;
   return {
-    label: `${updatesPerStep} ${updatesPerStep === 1 ? 'update' : 'updates'} a step, each of ${counted(each)} trajectories`,
+    label: `→ ${updatesPerStep} ${updatesPerStep === 1 ? 'update' : 'updates'} of ${counted(each)} trajectories`,
     tooltip: `${counted(rollout.tasksPerStep / updatesPerStep)} tasks a mini-batch.`,
   };
 }
@@ -78,7 +72,7 @@ function memory(config: Config, shape: NonNullable<ExaminedConfig['shape']>): Sa
   const { tokens, kept, again } = memoryOf(shape, config);
   const limit = memoryLimit(config);
   return {
-    label: `up to ${sizeText(kept <= limit ? kept : Math.min(again, limit))} of ${sizeText(limit)} in training`,
+    label: `→ up to ${sizeText(kept <= limit ? kept : Math.min(again, limit))} of ${sizeText(limit)} in training`,
     tooltip: `Trees as large as they may be put ${counted(tokens)} tokens together, which take ${sizeText(kept)} at the peak of training, or ${sizeText(again)} where activations are computed again. An estimate.`,
   };
 }
@@ -87,12 +81,12 @@ function time(
   { steps }: Config,
   { seconds, bytes, at, isOfThisText, isIdle }: DryRun & { isOfThisText: boolean },
 ): Said {
-  const held = bytes === undefined ? '' : `, ${sizeText(bytes)} in memory`;
+  const held = bytes === undefined ? '' : `, ${sizeText(bytes)}`;
   const changed = isOfThisText ? '' : ' The configuration has changed since.';
   const idle = isIdle ? ' It made no update, so that it took less time than other steps will.' : '';
   return {
-    label: `${isOfThisText ? '' : 'before the last change '}${secondsText(seconds)} a step, ${durationText(seconds * steps)} in all${held}`,
-    tooltip: `As the dry run of ${new Date(at).toLocaleString()} measured.${changed}${idle}`,
+    label: `${isOfThisText ? 'dry run' : 'earlier dry run'}: ${secondsText(seconds)} a step, ${durationText(seconds * steps)}${held}`,
+    tooltip: `Seconds of a step, time of all ${counted(steps)} and memory, as the dry run of ${new Date(at).toLocaleString()} measured.${changed}${idle}`,
   };
 }
 

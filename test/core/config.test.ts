@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { ConfigProblem } from '../../src/core/config.ts';
-import { defaults, jsonSchema, validate } from '../../src/core/config.ts';
-import { KEYS, PRESETS, keyNames, type Preset } from '../../src/core/configKeys.ts';
+import { defaults, editorSchema, jsonSchema, validate } from '../../src/core/config.ts';
+import { isRequired, KEYS, PRESETS, keyNames, type AnyKey, type Preset } from '../../src/core/configKeys.ts';
 import type { Schema } from '../../src/core/configSchema.ts';
 
 const MINIMAL = { policy: { path: 'policy' }, data: { train: 'train.parquet' } };
@@ -275,6 +275,40 @@ describe('config', () => {
     assert.deepEqual(schema.required, ['policy', 'data']);
     assert.equal(schema.$schema, 'http://json-schema.org/draft-07/schema#');
     assert.match(String(schema.properties?.rollout?.properties?.groupSize?.description), /symbol M/);
+  });
+
+  it('explains every key in the editor: its sentence, its default, and the paper’s symbol and section', () => {
+    const schema = editorSchema();
+    const SYMBOLS = ['M', 'N', 'Z', 'r_M', 'α', 'β', 'k', 'τ', 'ε_low', 'ε_high', 'c', 'ω', 'γ', 'a'];
+    const symbols = new Set<string>();
+    for (const key of keyNames) {
+      const spec: AnyKey = KEYS[key];
+      const found = key.split('.').reduce<Schema | undefined>((at, step) => at?.properties?.[step], schema);
+      const text = String(found?.description);
+      assert.ok(text.startsWith(spec.description), key);
+      assert.ok(
+        text.includes(isRequired(key) ? 'Must be given.' : `Default: ${JSON.stringify(spec.default)}.`),
+        key,
+      );
+      if (spec.symbol !== undefined) assert.ok(text.includes(`symbol ${spec.symbol}`), key);
+      if (spec.section !== undefined) assert.ok(text.includes(`section “${spec.section}”`), key);
+      if (spec.symbol !== undefined) symbols.add(spec.symbol);
+    }
+    assert.deepEqual([...symbols].sort(), SYMBOLS.sort());
+  });
+
+  it('leaves refusals to the extension: in the editor’s schema every value fits', () => {
+    const walk = (schema: Schema): void => {
+      const { properties, anyOf } = schema;
+      const refusing = ['type', 'enum', 'required', 'additionalProperties', 'pattern', 'minimum', 'items'];
+      assert.deepEqual(
+        refusing.filter(word => schema[word] !== undefined),
+        [],
+      );
+      if (properties) return Object.values(properties).forEach(walk);
+      assert.deepEqual((anyOf as unknown[])[1], {});
+    };
+    walk(editorSchema());
   });
 
   it('describes every key in sentences, and every choice', () => {

@@ -118,14 +118,15 @@ describe('a configuration that is typed', () => {
           .trim()} ${label}`,
     );
     assert.deepEqual(shown.slice(0, 2), [
-      '"tasksPerStep": 8 × 16 = 128 trajectories a step',
-      '"updatesPerStep": 4 4 updates a step, each of 32 trajectories',
+      '"tasksPerStep": 8 → 8 × 16 = 128 trajectories a step',
+      '"updatesPerStep": 4 → 4 updates of 32 trajectories',
     ]);
-    assert.match(shown[2]!, /^"memoryMB": 2000 up to \d+ MB of 2\.1 GB in training$/);
-    assert.equal(shown[3], '"steps": 40 12 s a step, 8 min in all, 400 MB in memory');
+    assert.ok(hints.every(({ label }) => label.length <= 43));
+    assert.match(shown[2]!, /^"memoryMB": 2000 → up to \d+ MB of 2\.1 GB in training$/);
+    assert.equal(shown[3], '"steps": 40 dry run: 12 s a step, 8 min, 400 MB');
     const bare = `{ "policy": { "path": "policy" }, "data": { "train": "tasks.jsonl" } }`;
     const [first] = configHints(examineConfig(bare, file()), bare, undefined);
-    assert.deepEqual([first?.offset, first?.label], [1, '× 16 = 2,048 trajectories a step']);
+    assert.deepEqual([first?.offset, first?.label], [1, '→ 128 × 16 = 2,048 trajectories a step']);
     assert.deepEqual(configHints(examineConfig('{', file()), '{', undefined), []);
   });
 });
