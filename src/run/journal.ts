@@ -58,12 +58,8 @@ export class Journal {
         where: 'bug',
         message: `${fact.type} was told after the journal was closed.`,
       });
-    // Numbers that are not finite were not measured: JSON has no word for them, and absent is ours.
-    const line = JSON.stringify(
-      { seq: this.#nextSeq, at: timestamp(), step, ...fact },
-      (_, value: unknown) => (typeof value === 'number' && !Number.isFinite(value) ? undefined : value),
-    );
-    const { event } = eventOf(JSON.parse(line), `The fact ${fact.type}`);
+    const { line, written } = measured({ seq: this.#nextSeq, at: timestamp(), step, ...fact });
+    const { event } = eventOf(written, `The fact ${fact.type}`);
     if (!event) throw new FailureError({ where: 'bug', message: `There is no event of type ${fact.type}.` });
     this.#nextSeq++;
     this.#waiting.push(sealed(line));
@@ -113,4 +109,20 @@ export class Journal {
       if (!this.#isBehind) throw error;
     }
   }
+}
+
+/** What becomes of a number in JSON that is not finite; rarely something else. */
+const UNMEASURED = /[:[,]null/;
+
+/**
+ * The line for an object, and what it says. Numbers that are not finite were not measured: JSON has no word for them, and absent
+ * is ours. Looking at every value takes several times as long as writing them, so it is done where there is such a number.
+ */
+function measured(stamped: object): { line: string; written: unknown } {
+  const plain = JSON.stringify(stamped);
+  if (!UNMEASURED.test(plain)) return { line: plain, written: stamped };
+  const line = JSON.stringify(stamped, (_, value: unknown) =>
+    typeof value === 'number' && !Number.isFinite(value) ? undefined : value,
+  );
+  return { line, written: JSON.parse(line) };
 }

@@ -70,13 +70,14 @@ export type Fields<T> = {
     : Shape<T[K]>;
 };
 
-export const record =
-  <T extends object>(fields: Fields<T>): Shape<T> =>
-  (value, place) => {
+export const record = <T extends object>(fields: Fields<T>): Shape<T> => {
+  const entries = Object.entries<Shape<unknown> | Optional<unknown>>(fields);
+  return (value, place) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) wrong(place, 'an object', value);
     const found: Record<string, unknown> = { ...value };
-    for (const [name, field] of Object.entries<Shape<unknown> | Optional<unknown>>(fields)) {
-      const here = place === '' ? name : `${place}.${name}`;
+    const prefix = place === '' ? '' : `${place}.`;
+    for (const [name, field] of entries) {
+      const here = prefix + name;
       if (typeof field === 'function') found[name] = field(found[name], here);
       else if (found[name] === undefined || found[name] === null) delete found[name];
       else found[name] = field.optional(found[name], here);
@@ -84,6 +85,7 @@ export const record =
     // Every field of T was checked, and Fields is complete over T.
     return found as T;
   };
+};
 
 const SEAL = /,"crc":(\d+)\}$/;
 

@@ -10,6 +10,7 @@ import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { STEADY_MEMORY } from '../../src/worker/policy/embedded/client.ts';
 import type { DecodeResult } from './decode.ts';
+import type { LoggingResult } from './logging.ts';
 import { prompts, type StepResult } from './step.ts';
 import { rowsOf, type ShapeName, type Spent } from './models.ts';
 import type { TrainResult } from './train.ts';
@@ -43,10 +44,13 @@ function instructionSet(): string {
   return ['avx512f', 'avx2'].find(name => flags.includes(name)) ?? process.arch;
 }
 
+/** Each figure as it comes: on stderr where stdout is JSON. */
+const tell = isTold ? console.error : console.log;
+
 function note(key: string, value: number | undefined): void {
   if (value === undefined) return;
   results[key] = Number(value.toPrecision(3));
-  if (!isTold) console.log(`${key}: ${results[key]}`);
+  tell(`${key}: ${results[key]}`);
 }
 
 const over = (a: number | undefined, b: number): number | undefined => (a === undefined ? undefined : a / b);
@@ -88,6 +92,9 @@ function stepping(name: ShapeName): void {
 }
 
 training('sample', 6);
+const logging = ours<LoggingResult>('logging', 'sample');
+note('loggingShare', logging.share);
+note('stepCpuSecondsOfSample', logging.cpuSecondsPerStep);
 trainingMore('4M', 6);
 stepping('4M');
 if (!flag('quick')) {

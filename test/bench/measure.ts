@@ -1,8 +1,9 @@
 /**
  * Takes one measurement in a process of its own and prints it as JSON: `train SHAPE THREADS kept|recomputed RUNS`,
- * `decode SHAPE THREADS ROWS` or `step SHAPE THREADS`.
+ * `decode SHAPE THREADS ROWS`, `step SHAPE THREADS` or `logging sample`.
  */
 import { measureDecoding } from './decode.ts';
+import { measureLogging } from './logging.ts';
 import { shapes, type ShapeName } from './models.ts';
 import { measureStep } from './step.ts';
 import { measureTraining } from './train.ts';
@@ -15,6 +16,7 @@ const measures: Record<string, () => Promise<unknown>> = {
   train: () => measureTraining(shape, { threads, isKept: rest[0] === 'kept', runs: Number(rest[1]) }),
   decode: () => measureDecoding(shape, { threads, rows: Number(rest[0]) }),
   step: () => measureStep(shape, threads),
+  logging: measureLogging,
 };
 const measure = measures[what ?? ''];
 if (!measure) throw new Error(`There is no measurement ${what}.`);
