@@ -61,7 +61,8 @@ export class Drafts implements vscode.Disposable {
         fix: 'Choose the command again that asked for it.',
       });
     const document = await vscode.workspace.openTextDocument(uri);
-    if (document.isDirty && !(await document.save()))
+    // A save by the editor itself may have come first, and then there is nothing left to save.
+    if (document.isDirty && !(await document.save()) && document.isDirty)
       throw new FailureError({ where: 'store', message: `${uri.fsPath} could not be saved.` });
     return use.use(uri.fsPath);
   }

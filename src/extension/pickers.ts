@@ -164,7 +164,8 @@ export function activeConfig(): string | undefined {
 /** Saves the file where it is open and edited: programs read what is on disk. */
 export async function saved(path: string): Promise<void> {
   const document = vscode.workspace.textDocuments.find(({ uri }) => uri.fsPath === path);
-  if (document?.isDirty === true && !(await document.save()))
+  // A save by the editor itself may have come first, and then there is nothing left to save.
+  if (document?.isDirty === true && !(await document.save()) && document.isDirty)
     throw new FailureError({ where: 'config', message: `${path} could not be saved.` });
 }
 

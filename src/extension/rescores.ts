@@ -22,7 +22,10 @@ export class Rescores implements vscode.TextDocumentContentProvider, vscode.Docu
     this.#shown.set(uri.toString(), { ...layOutRescored(run, rescored), runFolder });
     this.#changed.fire(uri);
     const document = await vscode.workspace.openTextDocument(uri);
-    return vscode.window.showTextDocument(document, { preview: false });
+    const editor = await vscode.window.showTextDocument(document, { preview: false });
+    // One line a group, until the reader wants its trajectories.
+    await vscode.commands.executeCommand('editor.foldAll');
+    return editor;
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {

@@ -108,7 +108,7 @@ describe('what might have been', () => {
         '"formatPenalty": -0.5',
       ),
     );
-    const found = (await ((await activated()).exports as App).drafts.use(document.uri)) as Rescored;
+    const found = await run<Rescored>('useDraft', document.uri);
     assert.equal(found.steps, 2);
     assert.ok(found.meanAfter > found.meanBefore);
     const shown = (await active(RESCORED)).document;
