@@ -43,6 +43,8 @@ export class TokenDecorations implements vscode.Disposable {
     // Not by colour alone.
     before: { contentText: '▸', color: new vscode.ThemeColor('branchpoint.divergence') },
   });
+  /** Tints that an editor has now. */
+  readonly #shown = new WeakMap<vscode.TextEditor, ReadonlySet<Tint>>();
   /** By document: where it parts from the one that it is compared with. */
   readonly #partings = new Map<string, vscode.Range>();
   readonly #subscriptions: vscode.Disposable[];
@@ -95,11 +97,18 @@ export class TokenDecorations implements vscode.Disposable {
     );
     const { starts, ends } = trajectory.layout;
     const range = (start: number, end: number): vscode.Range => rangeIn(trajectory, start, end);
-    for (const tint of TINTS)
+    const now = new Set(tints.map(({ tint }) => tint));
+    const before = this.#shown.get(editor);
+    this.#shown.set(editor, now);
+    for (const tint of TINTS) {
+      // Of the tints of other overlays, which are most, there is nothing to take away.
+      if (!now.has(tint) && before?.has(tint) !== true) continue;
+      const runs = tints.filter(run => run.tint === tint);
       editor.setDecorations(
         this.#tints[tint],
-        tints.filter(run => run.tint === tint).map(({ start, end }) => range(start, end)),
+        runs.map(({ start, end }) => range(start, end)),
       );
+    }
     editor.setDecorations(
       this.#untrained,
       untrained.map(([start, end]) => range(start, end)),

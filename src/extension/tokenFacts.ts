@@ -34,19 +34,19 @@ export function tokenFacts(
   const trainer = columns.trainerLogProbs[at]!;
   const trained = isTrained(tree, segment);
   const facts: [string, string][] = [
-    ['Token', `${columns.ids[at]}, number ${token} of the trajectory`],
-    ['Bytes', Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join(' ')],
+    ['Token', `${columns.ids[at]} · ${hexOf(bytes)} · number ${token} of the trajectory`],
     [
       'Entropy',
       Number.isNaN(columns.entropies[at]!) ? NOT_MEASURED : `${fixed(columns.entropies[at]!, 4)} nats`,
     ],
     ['Log-probability, sampler', withShare(sampler)],
     ['Log-probability, trainer', withShare(trainer)],
-    ['Trainer − sampler', fixed(trainer - sampler, 6)],
-    ['Ratio, trainer ÷ sampler', fixed(Math.exp(trainer - sampler), 5)],
-    ['Advantage, soft', signed(advantageOf(tree, path, segment, 'soft'))],
-    ['Advantage, hard', signed(advantageOf(tree, path, segment, 'hard'))],
-    ['Trained', trained ? 'yes' : 'no (mask 0)'],
+    ['Trainer − sampler', apart(trainer - sampler)],
+    [
+      'Advantage',
+      `soft ${signed(advantageOf(tree, path, segment, 'soft'))}, hard ${signed(advantageOf(tree, path, segment, 'hard'))}`,
+    ],
+    ['Mask', trained ? '1, trained' : '0, not trained'],
   ];
   if (trained && settings !== undefined) facts.push(...clipFacts(trajectory, token, segment, settings));
   const through = pathsThrough(tree)[segment]!.length;
@@ -59,6 +59,15 @@ export function tokenFacts(
   );
   return facts;
 }
+
+const hexOf = (bytes: Uint8Array): string =>
+  Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join(' ');
+
+/** `0.250000, ratio 1.28403`. */
+const apart = (difference: number): string =>
+  Number.isNaN(difference)
+    ? NOT_MEASURED
+    : `${fixed(difference, 6)}, ratio ${fixed(Math.exp(difference), 5)}`;
 
 /** `−0.69315 (50.0 %)`. */
 const withShare = (logProb: number): string =>

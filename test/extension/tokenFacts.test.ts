@@ -19,21 +19,18 @@ const facts = (trajectory: Trajectory, token: number, clip?: ClipSettings): Reco
 describe('token facts', () => {
   it('names a token’s numbers, and says where none was measured or recorded', () => {
     assert.deepEqual(facts(small(0), 14), {
-      Token: '60, number 14 of the trajectory',
-      Bytes: '3c',
+      Token: '60 · 3c · number 14 of the trajectory',
       Entropy: '2.0000 nats',
       'Log-probability, sampler': '−0.50000 (60.7 %)',
       'Log-probability, trainer': '−0.25000 (77.9 %)',
-      'Trainer − sampler': '0.250000',
-      'Ratio, trainer ÷ sampler': '1.28403',
-      'Advantage, soft': '+1.00',
-      'Advantage, hard': '+0.00',
-      Trained: 'yes',
+      'Trainer − sampler': '0.250000, ratio 1.28403',
+      Advantage: 'soft +1.00, hard +0.00',
+      Mask: '1, trained',
       'Prefix weight': '2: 2 trajectories of 2 pass here',
       Alternatives: 'not recorded',
     });
     assert.equal(facts(small(0), 0).Entropy, 'not measured');
-    assert.equal(facts(small(0), 0).Trained, 'no (mask 0)');
+    assert.equal(facts(small(0), 0).Mask, '0, not trained');
     assert.equal(facts(small(0), 0, settings)['Clip branch'], undefined);
   });
 

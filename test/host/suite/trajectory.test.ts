@@ -113,7 +113,7 @@ describe('a trajectory as text', () => {
     const text = hover!.contents.map(part => (part as vscode.MarkdownString).value).join('\n');
     assert.ok(text.includes(`${columns.entropies[first]!.toFixed(4)} nats`), text);
     assert.match(text, /Log-probability, trainer \| `−?\d/);
-    assert.match(text, /Advantage, soft \| `[+−]\d/);
+    assert.match(text, /Advantage \| `soft [+−]\d/);
   });
 
   it('tints tokens by the overlay that is chosen', async function () {
