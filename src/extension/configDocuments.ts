@@ -29,10 +29,10 @@ export class ConfigDocuments implements vscode.Disposable {
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
         if (contentChanges.length > 0 && isConfig(document)) this.#later(document);
       }),
-      // Files that it names may have come since.
-      vscode.workspace.onDidSaveTextDocument(document => {
-        this.#examined.delete(document);
-        this.#publish(document);
+      // Files that it names may have come or gone since.
+      vscode.workspace.onDidSaveTextDocument(document => this.#again(document)),
+      vscode.window.onDidChangeActiveTextEditor(editor => {
+        if (editor !== undefined) this.#again(editor.document);
       }),
       vscode.workspace.onDidCloseTextDocument(document => {
         clearTimeout(this.#timers.get(document));
@@ -69,6 +69,11 @@ export class ConfigDocuments implements vscode.Disposable {
         if (!document.isClosed) this.#publish(document);
       }, PAUSE_MS),
     );
+  }
+
+  #again(document: vscode.TextDocument): void {
+    this.#examined.delete(document);
+    this.#publish(document);
   }
 
   #publish(document: vscode.TextDocument): void {
