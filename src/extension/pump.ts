@@ -4,6 +4,8 @@ import type { Event } from '../core/events.ts';
 export interface Batch {
   from: number;
   events: Event[];
+  /** The next batch waits already. */
+  more?: boolean;
 }
 
 export interface Pump {
@@ -31,7 +33,7 @@ export function makePump(send: (batch: Batch) => Promise<void>, failed: (error: 
       const events = waiting.splice(0, LARGEST_BATCH);
       const from = taken;
       taken += events.length;
-      await send({ from, events });
+      await send({ from, events, ...(waiting.length > 0 && { more: true }) });
     }
   };
   const start = (): void => {

@@ -116,9 +116,9 @@ export interface HostVerbs extends EvaluationVerbs, CompareVerbs {
 export interface ViewVerbs {
   /**
    * `from` is 0 where the view must forget what it has (first batch, or the journal was replaced); `run` is the index of the run
-   * where the view compares several.
+   * where the view compares several. `more`: the next batch waits already, so that drawing this one is hardly worth it.
    */
-  events(batch: { from: number; events: Event[]; run?: number }): void;
+  events(batch: { from: number; events: Event[]; run?: number; more?: boolean }): void;
   show(subject: ViewSubject): void;
 }
 

@@ -111,7 +111,12 @@ function host({ events, answers, batch, data }, isPainted, respond) {
     told.began = performance.now();
     for (const [run, own] of (Array.isArray(events[0]) ? events : [events]).entries())
       for (let from = 0; from < own.length || from === 0; from += batch)
-        await give({ run, from, events: own.slice(from, from + batch) });
+        await give({
+          run,
+          from,
+          events: own.slice(from, from + batch),
+          ...(from + batch < own.length && { more: true }),
+        });
     told.taken = performance.now();
     const frame = () => new Promise(done => requestAnimationFrame(done));
     do await frame();

@@ -49,7 +49,7 @@ describe('pump', () => {
     assert.deepEqual(view.shape().at(-1), [6, 1]);
   });
 
-  it('splits 4,500 facts into messages of at most 2,000', async () => {
+  it('splits 4,500 facts into messages of at most 2,000, and says which are not the last', async () => {
     const view = slowView();
     makePump(view.send, noFailure).push(facts(0, 4500));
     await view.take();
@@ -59,6 +59,10 @@ describe('pump', () => {
       [2000, 2000],
       [4000, 500],
     ]);
+    assert.deepEqual(
+      view.batches.map(({ more }) => more),
+      [true, true, undefined],
+    );
   });
 
   it('tells a view to forget when the journal was replaced, even by nothing', async () => {

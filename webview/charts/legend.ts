@@ -6,7 +6,7 @@ import type { Plot, Series } from './plot.ts';
 
 export interface Legend {
   root: HTMLElement;
-  show(series: readonly Series[], isShown: (series: Series) => boolean): void;
+  show(plot: Plot, isShown: (series: Series) => boolean): void;
   press(isShown: (series: Series) => boolean): void;
   /** Values at a point, -1 for none; undefined for each series' last one. */
   values(plot: Plot, index: number | undefined): void;
@@ -21,6 +21,7 @@ interface Entry {
 export function legend(toggle: (series: Series) => void): Legend {
   const root = element('div', { class: 'legend' });
   let entries: (Entry | undefined)[] = [];
+  let isLogged: boolean[] = [];
   const makeEntry = (series: Series): Entry | undefined => {
     // A band has two edges and one name.
     if (series.kind === 'band-low') return undefined;
@@ -41,7 +42,8 @@ export function legend(toggle: (series: Series) => void): Legend {
   return {
     root,
     press,
-    show(series, isShown) {
+    show({ series, values }, isShown) {
+      isLogged = values.map(column => column.some(value => !Number.isNaN(value)));
       if (series.length < entries.length) {
         root.replaceChildren();
         entries = [];
@@ -57,7 +59,11 @@ export function legend(toggle: (series: Series) => void): Legend {
         const at = index ?? column.findLastIndex(one => !Number.isNaN(one));
         const value = column[at];
         const isBand = entry.series.kind === 'band-high';
-        const text = isBand ? bandSpan(plot.values[i - 1]?.[at], value) : number(value);
+        const text = !isLogged[i]
+          ? 'not logged'
+          : isBand
+            ? bandSpan(plot.values[i - 1]?.[at], value)
+            : number(value);
         if (entry.value.textContent !== text) entry.value.textContent = text;
       });
     },

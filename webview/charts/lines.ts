@@ -19,10 +19,14 @@ export interface Hears {
   hover(place: Place | undefined, isTold: boolean): void;
   pick(step: number): void;
   zoom(window: Stretch | undefined): void;
+  /** The chart came into sight. */
+  seen?(): void;
 }
 
 export interface LineChart {
   root: HTMLElement;
+  /** Whether it is in sight. */
+  readonly isSeen: boolean;
   /** Shows a plot; what is out of sight is drawn when it comes into sight. */
   show(plot: Plot, view: View): void;
   /** Moves the cursor of all charts; `isOurs` where the pointer is on this one, which then explains itself. */
@@ -41,9 +45,12 @@ export function lineChart(title: string, hears: Hears): LineChart {
   const toggled = new Set<string>();
   let pinned: Place | undefined;
   const isShown = (series: Series): boolean => toggled.has(series.key) === (series.isAside ?? false);
-  const painting = paintingOf(parts.canvas, isShown, range => {
-    parts.range.textContent = range ? `min ${number(range[0])} · max ${number(range[1])}` : '';
-    painting.place(parts.pin, pinned?.x);
+  const painting = paintingOf(parts.canvas, isShown, {
+    seen: () => hears.seen?.(),
+    painted(range) {
+      parts.range.textContent = range ? `min ${number(range[0])} · max ${number(range[1])}` : '';
+      painting.place(parts.pin, pinned?.x);
+    },
   });
   const names = legend(series => {
     if (!toggled.delete(series.key)) toggled.add(series.key);
@@ -54,10 +61,13 @@ export function lineChart(title: string, hears: Hears): LineChart {
   listen(parts.canvas, gesturesOf({ hears, parts, painting, pinned: () => pinned }));
   return {
     root: parts.root,
+    get isSeen() {
+      return painting.isSeen;
+    },
     show(plot, view) {
       parts.empty.hidden = plot.values.some(column => column.some(isMeasured));
       parts.canvas.setAttribute('aria-label', describe(title, plot, view));
-      names.show(plot.series, isShown);
+      names.show(plot, isShown);
       names.values(plot, view.restsOnLast ? undefined : plot.steps.length - 1);
       painting.show({ plot, view });
     },

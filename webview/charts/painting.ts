@@ -9,6 +9,8 @@ export interface Shown {
 }
 
 export interface Painting {
+  /** Whether the canvas is in sight. */
+  readonly isSeen: boolean;
   /** Undefined before anything was shown. */
   readonly shown: Shown | undefined;
   show(shown: Shown): void;
@@ -23,13 +25,13 @@ export interface Painting {
 }
 
 /**
- * `painted` hears of every paint, with the exact minimum and maximum of what is in view: what lies over the canvas must be
+ * `seen` hears when the canvas comes into sight, before it is painted if it was not yet; `painted` hears of every paint, with the exact minimum and maximum of what is in view: what lies over the canvas must be
  * placed again.
  */
 export function paintingOf(
   canvas: HTMLCanvasElement,
   isShown: (series: Series) => boolean,
-  painted: (range: [number, number] | undefined) => void,
+  { painted, seen }: { painted(range: [number, number] | undefined): void; seen(): void },
 ): Painting {
   let shown: Shown | undefined;
   let drawing: Drawing | undefined;
@@ -52,13 +54,18 @@ export function paintingOf(
     painted(range);
   };
   new IntersectionObserver(entries => {
+    const wasSeen = isSeen;
     isSeen = entries.at(-1)!.isIntersecting;
     width = entries.at(-1)!.boundingClientRect.width;
+    if (isSeen && !wasSeen) seen();
     if (isSeen && isOld) paint();
   }).observe(canvas.parentElement ?? canvas);
   const pixelOf = (x: number | undefined): number =>
     x === undefined ? NaN : (drawing?.scales['x']?.getPixelForValue(x) ?? NaN);
   return {
+    get isSeen() {
+      return isSeen;
+    },
     get shown() {
       return shown;
     },

@@ -67,18 +67,18 @@ export function addSeries(plot: Plot, series: Series, before = NaN): void {
   plot.values.push(plot.steps.map(() => before));
 }
 
-/** Adds a point with a value per series; undefined and infinite values were not measured. */
+/** Adds a point with a value per series; null, undefined and infinite values were not measured. */
 export function addPoint(
   plot: Plot,
   place: { step: number; x: number },
-  values: readonly (number | undefined)[],
+  valueOf: (series: number) => number | null | undefined,
 ): void {
   plot.steps.push(place.step);
   plot.xs.push(place.x);
-  plot.values.forEach((column, i) => {
-    const value = values[i];
-    column.push(value !== undefined && Number.isFinite(value) ? value : NaN);
-  });
+  for (let i = 0; i < plot.values.length; i++) {
+    const value = valueOf(i);
+    plot.values[i]!.push(typeof value === 'number' && Number.isFinite(value) ? value : NaN);
+  }
 }
 
 /** Index of the last number that is at most `value` among ascending ones; -1 for none. */

@@ -23,6 +23,10 @@ export interface Axis {
   time: number[];
 }
 
+/** [step] places of the finished steps. */
+export const xsOf = (axis: Axis, scale: Scale): readonly number[] =>
+  scale === 'step' ? axis.steps : axis[scale];
+
 export const emptyAxis = (): Axis => ({ steps: [], tokens: [], calls: [], time: [] });
 
 export function growAxis(axis: Axis, { step, summary }: FinishedStep): void {

@@ -1,14 +1,14 @@
 /** All charts of the dashboard as one: they share the x axis, the window, the cursor, the pin and the marks. */
-import type { FinishedStep, RunState } from '../../src/core/fold.ts';
+import type { RunState } from '../../src/core/fold.ts';
 import { lineChart, type Hears, type LineChart, type Place } from '../charts/lines.ts';
 import { forgetColours } from '../charts/look.ts';
-import type { Mark, Stretch, View } from '../charts/plot.ts';
+import { emptyPlot, type Mark, type Plot, type Stretch, type View } from '../charts/plot.ts';
 import { element } from '../shared/element.ts';
-import { emptyAxis, growAxis, nameOf, xOf, type Axis, type Scale } from './axis.ts';
+import { emptyAxis, growAxis, nameOf, xOf, xsOf, type Axis, type Scale } from './axis.ts';
 import { GROUPS, isOfSteps } from './charts.ts';
 import { marksOf, type Seam } from './marks.ts';
 import type { ChartPlan, EvaluationPlan } from './plan.ts';
-import { evaluationPlot, growPlot, rescale, stepPlot, type StepPlot } from './plots.ts';
+import { evaluationPlot, growTo, rescale, stepPlot, type StepPlot } from './plots.ts';
 
 /** What the user chose. */
 export interface Looked {
@@ -48,28 +48,25 @@ interface Kept {
   window: Stretch | undefined;
   /** The chart under the pointer. */
   hovered: number;
-  /** [chart] undefined for the chart of evaluations. */
+  /** [chart] undefined for the chart of evaluations. What is out of sight may lack the last steps. */
   plots: (StepPlot | undefined)[];
+  evaluated: Plot;
+  view: View | undefined;
+  /** Charts that wait for an idle moment. */
+  waiting: Set<number>;
 }
 
 export function board(hears: BoardHears, looked: Looked): Board {
-  const kept: Kept = {
-    axis: emptyAxis(),
-    state: undefined,
-    seams: [],
-    marks: [],
-    looked,
-    window: undefined,
-    hovered: -1,
-    plots: PLANS.map(plotOf),
-  };
+  const kept = nothing(looked);
   const voice = element('p', { class: 'visually-hidden', role: 'status', 'aria-live': 'polite' });
   const zoom = (window: Stretch | undefined): void => {
     kept.window = window;
     show(kept, charts);
     hears.zoomed();
   };
-  const charts = PLANS.map(({ title }, index) => lineChart(title, hearsOf(kept, index, { ...hears, zoom })));
+  const charts: LineChart[] = PLANS.map(({ title }, index) =>
+    lineChart(title, hearsOf(kept, index, { ...hears, zoom, seen: () => bring(kept, charts, index) })),
+  );
   const placeOf = (step: number | undefined): Place | undefined =>
     step === undefined ? undefined : { step, x: xOf(kept.axis, kept.looked.scale, step) };
   return {
@@ -80,10 +77,13 @@ export function board(hears: BoardHears, looked: Looked): Board {
     get isZoomed() {
       return kept.window !== undefined;
     },
-    clear: () => void Object.assign(kept, { axis: emptyAxis(), window: undefined, plots: PLANS.map(plotOf) }),
+    clear() {
+      Object.assign(kept, { axis: emptyAxis(), window: undefined, plots: PLANS.map(plotOf) });
+    },
     update(state, seams) {
       Object.assign(kept, { state, seams });
-      for (const step of state.summaries.slice(kept.axis.steps.length)) grow(kept, step);
+      for (let i = kept.axis.steps.length; i < state.summaries.length; i++)
+        growAxis(kept.axis, state.summaries[i]!);
       show(kept, charts);
     },
     look(next) {
@@ -111,27 +111,61 @@ export function board(hears: BoardHears, looked: Looked): Board {
   };
 }
 
+const nothing = (looked: Looked): Kept => ({
+  axis: emptyAxis(),
+  state: undefined,
+  seams: [],
+  marks: [],
+  looked,
+  window: undefined,
+  hovered: -1,
+  plots: PLANS.map(plotOf),
+  evaluated: emptyPlot(),
+  view: undefined,
+  waiting: new Set(),
+});
+
+/** Charts in sight are shown at once, the others one by one when nothing else is to do, or when they come into sight. */
 function show(kept: Kept, charts: readonly LineChart[]): void {
-  const { axis, looked, state, seams, plots } = kept;
+  const { axis, looked, state, seams } = kept;
   kept.marks = state ? marksOf(state, seams, { axis, scale: looked.scale }) : [];
-  const evaluated = evaluationPlot(state?.evaluations ?? [], axis, looked.scale);
-  const view = viewOf(kept);
-  charts.forEach((chart, i) => chart.show(plots[i]?.plot ?? evaluated, view));
+  kept.evaluated = evaluationPlot(state?.evaluations ?? [], axis, looked.scale);
+  kept.view = viewOf(kept);
+  const wasIdle = kept.waiting.size === 0;
+  charts.forEach((_, i) => kept.waiting.add(i));
+  charts.forEach((chart, i) => chart.isSeen && bring(kept, charts, i));
+  if (wasIdle) whenIdle(kept, charts);
+}
+
+/** Brings a chart that waits up to date. */
+function bring(
+  { waiting, plots, evaluated, view, axis, looked, state }: Kept,
+  charts: readonly LineChart[],
+  at: number,
+): void {
+  if (!waiting.delete(at) || !view) return;
+  const one = plots[at];
+  if (one) growTo(one, state?.summaries ?? [], xsOf(axis, looked.scale));
+  charts[at]!.show(one?.plot ?? evaluated, view);
+}
+
+function whenIdle(kept: Kept, charts: readonly LineChart[]): void {
+  const [next] = kept.waiting;
+  if (next === undefined) return;
+  window.requestIdleCallback(() => {
+    const [at] = kept.waiting;
+    if (at !== undefined) bring(kept, charts, at);
+    whenIdle(kept, charts);
+  });
 }
 
 const PLANS = GROUPS.flatMap(({ charts }) => charts);
 const plotOf = (plan: ChartPlan | EvaluationPlan): StepPlot | undefined =>
   isOfSteps(plan) ? stepPlot(plan) : undefined;
 
-function grow({ axis, looked, plots }: Kept, step: FinishedStep): void {
-  growAxis(axis, step);
-  const x = xOf(axis, looked.scale, step.step);
-  for (const one of plots) if (one) growPlot(one, step, x);
-}
-
 /** What every chart is told to look at; all of them from the same first x to the same last, so that cursors line up. */
 function viewOf({ axis, looked, marks, window }: Kept): View {
-  const xs = looked.scale === 'step' ? axis.steps : axis[looked.scale];
+  const xs = xsOf(axis, looked.scale);
   const whole = { from: Math.min(xs[0] ?? 0, marks[0]?.x ?? Infinity), to: xs.at(-1) ?? 1 };
   return {
     window: window ?? whole,
@@ -144,7 +178,7 @@ function viewOf({ axis, looked, marks, window }: Kept): View {
 function hearsOf(
   kept: Kept,
   index: number,
-  hears: BoardHears & { zoom(window: Stretch | undefined): void },
+  hears: BoardHears & Required<Pick<Hears, 'zoom' | 'seen'>>,
 ): Hears {
   return {
     hover(place, isTold) {
@@ -153,6 +187,7 @@ function hearsOf(
     },
     pick: step => hears.pick(step),
     zoom: hears.zoom,
+    seen: hears.seen,
   };
 }
 

@@ -30,15 +30,17 @@ const about: About = { name: '', isLive: true };
 let subject: ViewSubject | undefined;
 let looked: Looked = lookedOf(keptState());
 let pinned: number | undefined;
+/** The step that was pinned before the window was loaded again, until its facts are here. */
+let pinnedBefore = pinnedOf(keptState());
 let heard = performance.now();
 /** What the next frame draws. */
 const due = { cursor: false, all: false };
 let cursor: { step: number | undefined; isTold: boolean } = { step: undefined, isTold: false };
 
 const host = joinHost({
-  events({ from, events }) {
+  events({ from, events, more }) {
     if (from === 0) restart();
-    take(events);
+    take(events, more ?? false);
   },
   show: shown => learn(shown),
 });
@@ -106,7 +108,7 @@ function learn(shown: ViewSubject): void {
 
 /** The window remembers what is shown and how it is looked at. */
 function keep(): void {
-  if (subject) keepState({ ...subject, looked });
+  if (subject) keepState({ ...subject, looked, pinned: pinned ?? pinnedBefore });
 }
 
 function lookedOf(kept: unknown): Looked {
@@ -120,6 +122,11 @@ function lookedOf(kept: unknown): Looked {
   };
 }
 
+function pinnedOf(kept: unknown): number | undefined {
+  const found = (kept as { pinned?: unknown } | undefined)?.pinned;
+  return Number.isInteger(found) ? (found as number) : undefined;
+}
+
 function restart(): void {
   state = emptyState();
   seams = [];
@@ -127,7 +134,8 @@ function restart(): void {
   charts.clear();
 }
 
-function take(events: readonly Event[]): void {
+/** `hasMore`: what comes next is drawn along with it, unless that takes long. */
+function take(events: readonly Event[], hasMore: boolean): void {
   heard = performance.now();
   // A resumption voids steps that the charts show already: then they start over.
   if (events.some(event => event.type === 'resumed')) {
@@ -137,7 +145,7 @@ function take(events: readonly Event[]): void {
   growSeams(seams, state, events);
   foldInto(state, events);
   due.all = true;
-  nextFrame();
+  if (!hasMore || performance.now() - drewAt > LONGEST_WAIT_MS) nextFrame();
 }
 
 let isFrameDue = false;
@@ -162,17 +170,24 @@ function nextFrame(): void {
   });
 }
 
+/** While facts are waiting that are drawn along with these. */
+const LONGEST_WAIT_MS = 1000;
+/** The first facts are drawn at once. */
+let drewAt = -Infinity;
+
 /** What the charts have drawn; while a step grows most facts change none of it. */
 let drawn = '';
 
 function draw(): void {
+  drewAt = performance.now();
   top.update(state, about);
   const { summaries, evaluations, checkpoints, trees } = state;
   const now = [summaries, evaluations, checkpoints, trees, seams].map(({ length }) => length).join(' ');
   if (now === drawn) return;
   drawn = now;
   charts.update(state, seams);
-  if (pinned !== undefined) showPin();
+  if (pinnedBefore !== undefined) pin(pinnedBefore);
+  else if (pinned !== undefined) showPin();
   bar.update(state, charts.marks);
   showControls();
   showAlarms();
@@ -210,6 +225,8 @@ function look(next: Looked): void {
 function pin(step: number | undefined): void {
   if (step !== undefined && !state.summaries.some(one => one.step === step)) return;
   pinned = step;
+  pinnedBefore = undefined;
+  keep();
   showPin();
   steps.select(step);
   if (step === undefined) return;

@@ -22,11 +22,25 @@ export function growSeams(seams: Seam[], state: RunState, events: readonly Event
       ['steps', state.steps, event.steps],
       ['seed', state.run.seed, event.seed],
       ['device', state.run.device, event.device],
+      ['tasks', state.run.tasks, event.tasks],
+      ['parameters', state.run.parameters, event.parameters],
+      ...toolsOf(state.run.tools, event.tools),
     ].flatMap(([name, before, after]) => (before === after ? [] : `${name} ${before} → ${after}`));
     if (changes.length > 0)
       seams.push({ kind: 'config', step: event.step, text: `Configuration changed: ${changes.join(', ')}` });
   }
 }
+
+/** By name, how each tool was described before and is now; one that is missing on a side is none there. */
+const toolsOf = (
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+): [name: string, before: string, after: string][] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].map(name => [
+    `tool ${name}`,
+    before[name] ?? 'none',
+    after[name] ?? 'none',
+  ]);
 
 /** All marks, ascending. */
 export function marksOf(

@@ -26,11 +26,13 @@ export function growPlot(grown: StepPlot, { step, summary }: FinishedStep, x: nu
     addLine(grown, grown.plan.named!.line(name, grown.names.size), grown.plan.named!.before);
     grown.names.add(name);
   }
-  addPoint(
-    grown.plot,
-    { step, x },
-    grown.lines.map(line => line.of(summary) ?? undefined),
-  );
+  const { lines } = grown;
+  addPoint(grown.plot, { step, x }, i => lines[i]!.of(summary));
+}
+
+/** Adds all steps that the columns lack; there is one x for each. */
+export function growTo(grown: StepPlot, steps: readonly FinishedStep[], xs: readonly number[]): void {
+  for (let i = grown.plot.steps.length; i < steps.length; i++) growPlot(grown, steps[i]!, xs[i]!);
 }
 
 function addLine(grown: StepPlot, line: Line, before?: number): void {
@@ -44,11 +46,7 @@ export function evaluationPlot(evaluations: RunState['evaluations'], axis: Axis,
   for (const line of EVALUATIONS.lines) addSeries(plot, line);
   const byStep = new Map(evaluations.map(({ step, summary }) => [step, summary]));
   for (const [step, summary] of [...byStep].sort(([a], [b]) => a - b))
-    addPoint(
-      plot,
-      { step, x: xOf(axis, scale, step) },
-      EVALUATIONS.lines.map(line => line.of(summary) ?? undefined),
-    );
+    addPoint(plot, { step, x: xOf(axis, scale, step) }, i => EVALUATIONS.lines[i]!.of(summary));
   return plot;
 }
 

@@ -289,6 +289,13 @@ const COST: readonly ChartPlan[] = [
         meaning: 'resident memory of the engine’s process after learning',
         of: ({ memory }) => mebibytes(memory?.engine),
       },
+      {
+        key: 'memory.gpu',
+        label: 'GPU',
+        colour: 'charts-purple',
+        meaning: 'memory of the graphics device; no engine tells it yet',
+        of: () => undefined,
+      },
     ],
   },
 ];

@@ -85,15 +85,21 @@ describe('dashboard', function () {
     assert.deepEqual([address.tree, address.path], [tree, path]);
   });
 
-  it('keeps how it is looked at over being hidden', async () => {
+  it('keeps how it is looked at, and the pinned step, over being hidden', async () => {
     await vscode.commands.executeCommand(commandId('openDashboard'), { runFolder: WHOLE() });
     await until(() => isThere('.segments input[value="tokens"]'), 'the x axis’s choice');
     await evaluate(`document.querySelector('.segments input[value="tokens"]').click()`);
+    await until(() => isThere('.pinned:not([hidden])'), 'the pinned step');
+    const pinned = await evaluate(`document.querySelector('.pinned strong').textContent`);
     await vscode.commands.executeCommand('workbench.action.nextEditor');
     await vscode.commands.executeCommand(commandId('openDashboard'), { runFolder: WHOLE() });
     await until(
       async () => (await evaluate(`document.querySelector('.segments input:checked')?.value`)) === 'tokens',
       'the axis of tokens again',
+    );
+    await until(
+      async () => (await evaluate(`document.querySelector('.pinned strong')?.textContent`)) === pinned,
+      'the pinned step again',
     );
   });
 });

@@ -31,8 +31,12 @@ function growingRun(): { folder: string; tree: string; facts: string[]; trees: s
   const facts = lines(FILES.events);
   const trees = lines(FILES.trees);
   const { id, step } = JSON.parse(trees.at(-1)!) as { id: string; step: number };
-  const isOf = (line: string): boolean => (JSON.parse(line) as { tree?: string }).tree === id;
-  const begun = facts.findIndex(isOf) + 3;
+  const begun =
+    1 +
+    facts.findIndex(line => {
+      const fact = JSON.parse(line) as { type: string; tree?: string; segment?: number };
+      return fact.type === 'segment-grown' && fact.tree === id && fact.segment === 1;
+    });
   const written = trees.filter(line => (JSON.parse(line) as { step: number }).step < step);
   writeFileSync(join(folder, FILES.events), text(facts.slice(0, begun)));
   writeFileSync(join(folder, FILES.trees), text(written));

@@ -107,14 +107,14 @@ describe('views', function () {
   });
 
   it('switches the badges between soft and hard credit', async () => {
-    await page('click', { frame: frameOf('tree'), selector: '#credit input[value="soft"] + span' });
+    await page('click', { frame: frameOf('tree'), selector: '#credit input[value="soft"]' });
     const badges = (): Promise<string> =>
       page('eval', {
         frame: frameOf('tree'),
         expression: `Array.from(document.querySelectorAll('svg .badge'), badge => badge.textContent).join(' ')`,
       }) as Promise<string>;
     const soft = await badges();
-    await page('click', { frame: frameOf('tree'), selector: '#credit input[value="hard"] + span' });
+    await page('click', { frame: frameOf('tree'), selector: '#credit input[value="hard"]' });
     await until(async () => (await badges()) !== soft, 'other badges');
     assert.match(soft, /…|ø/, 'a shared segment has one soft advantage per trajectory');
     assert.doesNotMatch(await badges(), /…|ø/);

@@ -161,7 +161,7 @@ describe('marks', () => {
     [0, { type: 'run-started', steps: 4, ...start }],
     [2, { type: 'checkpoint-saved', folder: 'step-000002', hash: '', seconds: 1 }],
     [2, { type: 'resumed', from: 'step-000002' }],
-    [2, { type: 'run-started', steps: 8, ...start }],
+    [2, { type: 'run-started', steps: 8, ...start, tools: { search: '12 passages' } }],
   ]);
 
   it('tell where the run was resumed and its configuration changed', () => {
@@ -173,7 +173,7 @@ describe('marks', () => {
     }
     assert.deepEqual(seams, [
       { kind: 'resume', step: 2, text: 'Resumed from step-000002' },
-      { kind: 'config', step: 2, text: 'Configuration changed: steps 4 → 8' },
+      { kind: 'config', step: 2, text: 'Configuration changed: steps 4 → 8, tool search none → 12 passages' },
     ]);
   });
 
