@@ -5,8 +5,14 @@ let read: () => number = () => Date.now();
 /** Milliseconds since 1970. */
 export const now = (): number => read();
 
-/** ISO 8601 with milliseconds, UTC. */
-export const timestamp = (): string => new Date(read()).toISOString();
+let lastStamp = { at: NaN, text: '' };
+
+/** ISO 8601 with milliseconds, UTC. Many facts are told in the same millisecond. */
+export function timestamp(): string {
+  const at = read();
+  if (at !== lastStamp.at) lastStamp = { at, text: new Date(at).toISOString() };
+  return lastStamp.text;
+}
 
 /** Milliseconds from an arbitrary start that never go backwards, for durations. */
 export const elapsed = (): number => performance.now();

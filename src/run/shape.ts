@@ -79,8 +79,10 @@ export const record = <T extends object>(fields: Fields<T>): Shape<T> => {
     for (const [name, field] of entries) {
       const here = prefix + name;
       if (typeof field === 'function') found[name] = field(found[name], here);
-      else if (found[name] === undefined || found[name] === null) delete found[name];
-      else found[name] = field.optional(found[name], here);
+      else if (found[name] === undefined || found[name] === null) {
+        // Objects that something was deleted from are slow ever after.
+        if (name in found) delete found[name];
+      } else found[name] = field.optional(found[name], here);
     }
     // Every field of T was checked, and Fields is complete over T.
     return found as T;
