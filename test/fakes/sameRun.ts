@@ -14,6 +14,7 @@ const UNLIKE = new Set([
   'memory',
   'latencyP50Ms',
   'latencyP95Ms',
+  'latencyP95MsByTool',
   'latencyMs',
   'span',
   'crc',

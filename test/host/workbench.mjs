@@ -105,7 +105,13 @@ export async function startServer(home, { driver = false, trust = true, environm
     );
     void exited.then(code => fail(new Error(`The VS Code server ended with ${code}.\n${log}`)));
   });
-  return { authority: `127.0.0.1:${port}`, log: () => log, exited, close: () => stop(child, exited) };
+  return {
+    authority: `127.0.0.1:${port}`,
+    pid: child.pid,
+    log: () => log,
+    exited,
+    close: () => stop(child, exited),
+  };
 }
 
 /** Starts a browser with one page. */

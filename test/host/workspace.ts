@@ -16,7 +16,7 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../../src/core/config.ts';
 import { FILES } from '../../src/run/layout.ts';
 import { makeTinyModel } from '../fakes/tinyModel.ts';
-import { makeTinyRun } from '../fakes/tinyRun.ts';
+import { createTinyRun, makeTinyRun } from '../fakes/tinyRun.ts';
 import { sums } from '../fakes/tinyWorld.ts';
 
 /** A configuration with one key that is not there and one value that is out of range. */
@@ -38,6 +38,8 @@ async function fill(workspace: string): Promise<void> {
   await makeTinyRun(recorded, { change: named('whole') });
   const torn = await makeTinyRun(recorded, { steps: 2, change: named('torn') });
   tear(join(torn.folder, FILES.events));
+  await makeTinyRun(recorded, { steps: 1, change: named('young') });
+  await createTinyRun(recorded, { change: named('empty') });
   const newer = await makeTinyRun(recorded, { steps: 1, change: named('newer') });
   ageManifest(newer.folder);
   // What makes the explorer look into the folder of the recorded runs.
