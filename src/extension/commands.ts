@@ -17,6 +17,7 @@ import { CATEGORY, commandId, COMMANDS, type CommandName } from './names.ts';
 import { newConfiguration } from './newConfigurationCommand.ts';
 import { pickPath, pickTree, runOf } from './pickers.ts';
 import { RUN_COMMANDS } from './runCommands.ts';
+import { IMPORT_COMMANDS } from './importCommands.ts';
 import { RUN_LIST_COMMANDS } from './runListCommands.ts';
 import { SAMPLE_COMMANDS } from './sampleCommands.ts';
 import { RESCORE_COMMANDS } from './rescoreRollouts.ts';
@@ -78,6 +79,7 @@ const HANDLERS: Record<CommandName, Handler> = {
   },
   ...DIAGNOSIS_COMMANDS,
   ...RUN_LIST_COMMANDS,
+  ...IMPORT_COMMANDS,
   ...RUN_COMMANDS,
   refreshRuns: ({ runs }) => runs.refresh(),
   showLog({ log }) {

@@ -15,7 +15,11 @@ import { resolvedConfigUri } from './resolvedConfigs.ts';
 export const foldersOf = ({ runFolder, runFolders }: ViewSubject): string[] => runFolders ?? [runFolder];
 
 async function factsOf(folder: string): Promise<RunFacts> {
-  const { name, config, hashes, versions } = openRun(folder).manifest;
+  const run = openRun(folder);
+  // Another program's run has neither a configuration that is known here nor a label.
+  if (run.source !== undefined)
+    return { folder, name: basename(folder), config: {}, hashes: {}, versions: {}, isLive: false };
+  const { name, config, hashes, versions } = run.manifest;
   const { label } = await readLabel(folder);
   return { folder, name: label ?? name, config, hashes, versions, isLive: liveLock(folder) !== undefined };
 }

@@ -82,14 +82,15 @@ export function runItem({ runFolder, key }: PartRow, run: RunSummary | undefined
     icon: RUN_ICONS[status],
     description: runRowDescription(run),
     spoken: runLabel(run),
-    context: CONTEXTS[status],
+    context: run.source === undefined ? CONTEXTS[status] : 'imported',
     state: status === 'unreadable' ? None : Collapsed,
   });
 }
 
 /** What hovering over a run shows; its manifest is read only then. */
 export function runTooltip(run: RunSummary): vscode.MarkdownString {
-  const manifest = statusOf(run) === 'unreadable' ? undefined : readManifest(run.folder);
+  const hasManifest = statusOf(run) !== 'unreadable' && run.source === undefined;
+  const manifest = hasManifest ? readManifest(run.folder) : undefined;
   const tooltip = new vscode.MarkdownString(`$(${RUN_ICONS[statusOf(run)].icon}) **`, true);
   tooltip.appendText(runTitle(run)).appendMarkdown('**\n\n');
   for (const [name, value] of runFacts(run, manifest))

@@ -118,7 +118,9 @@ function partsOf(state: RunState): SimplePart[] {
     evaluations: state.evaluations.length,
   };
   const counted = (Object.keys(counts) as (keyof typeof counts)[]).filter(kind => counts[kind] > 0);
-  return ([...counted, 'checks', 'config', 'log', 'git'] as const).map(kind => ({ kind }));
+  // Another program's rollouts come without the rest.
+  const rest = state.run?.source === undefined ? (['checks', 'config', 'log', 'git'] as const) : [];
+  return [...counted, ...rest].map(kind => ({ kind }));
 }
 
 function stepRows(

@@ -40,7 +40,7 @@ import { neighboursOf, treeOf, treeSource } from './treeSource.ts';
 export function activate(context: vscode.ExtensionContext): App {
   const log = vscode.window.createOutputChannel('Branchpoint', { log: true });
   const places = new Places(context.globalState);
-  const runs = new Runs(() => places.runsFolders(), log);
+  const runs = new Runs(places, log);
   const overlayChanged = new vscode.EventEmitter<void>();
   const trajectories = new Trajectories(treeSource(runs), log);
   const dist = vscode.Uri.joinPath(context.extensionUri, 'dist').fsPath;

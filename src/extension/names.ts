@@ -42,6 +42,8 @@ export const COMMANDS = {
   clearRunFilter: { title: 'Show All Runs', icon: 'clear-all' },
   groupRuns: { title: 'Group Runs By…', icon: 'group-by-ref-type' },
   addRunsFolder: { title: 'Add Runs Folder…', icon: 'folder-library' },
+  openRollouts: { title: 'Open Rollouts of verl or prime-rl…', icon: 'cloud-download' },
+  closeRollouts: { title: 'Remove Rollouts from Runs', icon: 'close' },
   renameRun: { title: 'Rename Run…', icon: 'edit' },
   tagRun: { title: 'Tag Run…', icon: 'tag' },
   cloneConfiguration: { title: 'Clone Configuration', icon: 'copy' },

@@ -10,7 +10,7 @@ import { CONFIG_SUFFIX } from './names.ts';
 import { setting } from './settings.ts';
 
 /** Remembered over windows: folders outside the workspace that hold runs, and configurations of samples. */
-const REMEMBERED = { runs: 'runsFolders', configs: 'configurations' } as const;
+const REMEMBERED = { runs: 'runsFolders', configs: 'configurations', imports: 'rolloutsFolders' } as const;
 const MOST_CONFIGS = 200;
 
 /** True for the copy of a configuration that a run folder keeps as a record. */
@@ -49,6 +49,18 @@ export class Places {
       isAbsolute(path) ? [path] : roots.map(root => resolve(root, path)),
     );
     return [...new Set([...ofConfigs, ...set, ...this.#remembered('runs')])];
+  }
+
+  /** Folders of other programs' rollouts that were opened here. */
+  imports(): string[] {
+    return this.#remembered('imports');
+  }
+
+  async forget(kind: keyof typeof REMEMBERED, path: string): Promise<void> {
+    await this.#memory.update(
+      REMEMBERED[kind],
+      this.#remembered(kind).filter(known => known !== path),
+    );
   }
 
   async remember(kind: keyof typeof REMEMBERED, path: string): Promise<void> {

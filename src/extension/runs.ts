@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import type { Event } from '../core/events.ts';
 import type { RunState } from '../core/fold.ts';
 import { emptyState, fold, foldInto } from '../core/fold.ts';
+import { stampOfImport } from '../run/imports/imported.ts';
 import { FILES } from '../run/layout.ts';
 import { liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
@@ -35,8 +36,16 @@ export interface Taker {
   restarted(events: readonly Event[]): void;
 }
 
+/** Where runs are looked for. */
+interface RunPlaces {
+  /** Folders that hold run folders. */
+  runsFolders(): Promise<string[]>;
+  /** Folders of other programs’ rollouts. */
+  imports(): readonly string[];
+}
+
 export class Runs implements vscode.Disposable {
-  readonly #sources: () => Promise<string[]>;
+  readonly #places: RunPlaces;
   readonly #log: Log;
   readonly #known = new Map<string, Glance>();
   readonly #followed = new Map<string, Followed>();
@@ -52,9 +61,9 @@ export class Runs implements vscode.Disposable {
   /** A run folder whose row is old, or undefined where the list is. */
   readonly onDidChange = this.#changed.event;
 
-  /** `sources` says which folders hold run folders. Nothing is read before the first refresh. */
-  constructor(sources: () => Promise<string[]>, log: Log) {
-    this.#sources = sources;
+  /** Nothing is read before the first refresh. */
+  constructor(places: RunPlaces, log: Log) {
+    this.#places = places;
     this.#log = log;
     this.#pulse = setInterval(() => this.#checkLives(), LIFE_MS);
     this.#pulse.unref();
@@ -142,8 +151,10 @@ export class Runs implements vscode.Disposable {
   async #findAll(): Promise<void> {
     const began = performance.now();
     let show = FIRST_SHOW_MS;
-    const sources = [...new Set(await this.#sources())];
-    const folders = (await Promise.all(sources.map(foldersIn))).flat();
+    const sources = [...new Set(await this.#places.runsFolders())];
+    const inside = (await Promise.all(sources.map(foldersIn))).flat();
+    // A folder of rollouts may be named itself; one of our own runs stands in the folder that is named.
+    const folders = [...new Set([...inside, ...this.#places.imports(), ...sources])];
     const found = new Set<string>();
     await glanceAtAll(folders, this.#known, (folder, glance) => {
       if (glance === undefined) return;
@@ -161,7 +172,9 @@ export class Runs implements vscode.Disposable {
   #take(folder: string, glance: Glance): void {
     this.#known.set(folder, glance);
     const isLive = glance.summary.status === 'live';
-    if (isLive && !this.#followed.has(folder)) this.#followLive(folder);
+    // Imported rollouts may be large: they are read when somebody looks at them.
+    if (isLive && glance.summary.source === undefined && !this.#followed.has(folder))
+      this.#followLive(folder);
     if (!isLive) this.#unfollow(folder);
   }
 
@@ -202,6 +215,11 @@ export class Runs implements vscode.Disposable {
       if (known !== undefined) known.stamp = '';
       this.#refreshSoon();
     }
+    for (const [folder, { stamp, summary }] of this.#known)
+      if (summary.source !== undefined && summary.status === 'live' && stampOfImport(folder) !== stamp) {
+        this.#changeSoon(folder);
+        this.#refreshSoon();
+      }
   }
 
   #watch(sources: readonly string[]): void {
@@ -216,7 +234,7 @@ export class Runs implements vscode.Disposable {
       const watcher = vscode.workspace.createFileSystemWatcher(
         new vscode.RelativePattern(
           vscode.Uri.file(source),
-          `*/{${FILES.manifest},${FILES.lock},${FILES.label}}`,
+          `*/{${FILES.manifest},${FILES.lock},${FILES.label},[0-9]*.jsonl,rollouts}`,
         ),
       );
       const changed = (): void => this.#refreshSoon();

@@ -30,6 +30,9 @@ export function treeSource(runs: Runs): TreeSource {
       return isGrowing ? { tree } : { tree, columns: await openRun(runFolder).columns(id) };
     },
     pieces: runFolder => openRun(runFolder).pieces(),
-    clip: runFolder => openRun(runFolder).manifest.config.algorithm,
+    clip: runFolder => {
+      const run = openRun(runFolder);
+      return run.source === undefined ? run.manifest.config.algorithm : undefined;
+    },
   };
 }

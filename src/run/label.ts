@@ -33,8 +33,13 @@ export async function readLabel(runFolder: string): Promise<Label> {
   }
 }
 
-/** Replaces the run's label and tags; one that is empty or said twice is left out. */
+/** Replaces the run's label and tags; one that is empty or said twice is left out. Throws where the folder is no run of ours. */
 export function writeLabel(runFolder: string, { label, tags }: Label): void {
+  if (!statOf(join(runFolder, FILES.manifest)))
+    throw new FailureError({
+      where: 'store',
+      message: `${runFolder} was written by another program: nothing is kept in it.`,
+    });
   const name = label?.trim() ?? '';
   const kept: Label = {
     ...(name !== '' && { label: name }),

@@ -5,7 +5,6 @@ import { isCounterfactual } from '../core/counterfactual.ts';
 import type { Event } from '../core/events.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { decodePieces } from '../core/pieces.ts';
-import type { TokenColumns } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
 import { readCounterfactual } from './counterfactuals.ts';
 import { statOf } from './disk.ts';
@@ -13,44 +12,30 @@ import { eventOf } from './eventShape.ts';
 import { FILES } from './layout.ts';
 import type { Line } from './lines.ts';
 import { wholeLines } from './lines.ts';
-import type { Manifest } from './manifest.ts';
+import { importOf } from './imports/imported.ts';
 import { readManifest, refuseNewer } from './manifest.ts';
 import type { Looking, TreeEntry } from './offsets.ts';
 import { readOffsets, scan } from './offsets.ts';
+import type { EventBatch, Run } from './run.ts';
 import { parseLine, watchSeals } from './shape.ts';
 import type { TreeLine } from './treeShape.ts';
 import { readColumns, readTree } from './trees.ts';
+import { watchFolder } from './watch.ts';
 
-/** New events, and the byte behind their last line: the place to follow on from. */
-export interface EventBatch {
-  events: Event[];
-  /** Where the batch begins; 0 where the journal begins or was replaced, so that what was read before is void. */
-  from: number;
-  next: number;
-}
+export type { EventBatch, Run } from './run.ts';
 
-/** A run folder open for reading. */
-export interface Run {
-  readonly folder: string;
-  readonly manifest: Manifest;
-  /** All events so far, those that were voided by a resumption included (see core/journalOrder). */
-  events(): Promise<Event[]>;
-  /** Batches of events from a byte on: at once what is there, then what is added, until the signal is given. */
-  follow(from: number, signal: AbortSignal): AsyncGenerator<EventBatch>;
-  /** All trees in order; of steps that were done again after a resumption only what was written last. */
-  trees(looking?: Looking): Promise<TreeEntry[]>;
-  /** A tree of the list, or a counterfactual by its id. */
-  tree(id: string): Promise<TreeLine>;
-  columns(id: string): Promise<TokenColumns>;
-  /** Undefined where the run has no vocabulary. */
-  pieces(): Promise<Pieces | undefined>;
-}
-
-/** Network file systems tell no changes, so that looking is needed beside watching. */
+/** How often is looked where nothing tells of changes. */
 const POLL_MS = 250;
 
-/** Throws a FailureError where the folder is no run or a newer version wrote it. */
+/**
+ * A run of our own, or rollouts of another program in the shape of one (see run/imports). Throws a FailureError where the folder is
+ * neither or a newer version wrote it.
+ */
 export function openRun(folder: string): Run {
+  if (!statOf(join(folder, FILES.manifest))) {
+    const imported = importOf(folder);
+    if (imported) return imported;
+  }
   const manifest = readManifest(folder);
   let entries: TreeEntry[] = [];
   const trees = async ({ told, signal }: Looking = {}): Promise<TreeEntry[]> => {
@@ -152,7 +137,7 @@ function readEvent(line: Line, path: string, expected: number | undefined): { se
 
 async function* follow(folder: string, from: number, signal: AbortSignal): AsyncGenerator<EventBatch> {
   const path = join(folder, FILES.events);
-  const changes = watchFolder(folder);
+  const changes = watchFolder(folder, () => POLL_MS);
   let next = from;
   let seq: number | undefined;
   try {
@@ -175,40 +160,6 @@ async function* follow(folder: string, from: number, signal: AbortSignal): Async
   } finally {
     changes.close();
   }
-}
-
-/** Waits until the folder has changed since `arm`, a poll interval has passed, or the signal was given. */
-function watchFolder(folder: string): {
-  arm(): void;
-  wait(signal: AbortSignal): Promise<void>;
-  close(): void;
-} {
-  let isChanged = false;
-  let wake: () => void = () => undefined;
-  const changed = (): void => {
-    isChanged = true;
-    wake();
-  };
-  let watcher: fs.FSWatcher | undefined;
-  try {
-    watcher = fs.watch(folder, { persistent: false }, changed);
-    watcher.on('error', () => watcher?.close());
-  } catch {
-    // Where a folder cannot be watched (too many watchers, some network drives) polling alone finds the changes.
-    watcher = undefined;
-  }
-  const wait = (signal: AbortSignal): Promise<void> =>
-    new Promise(resolve => {
-      if (isChanged || signal.aborted) return resolve();
-      const timer = setTimeout(changed, POLL_MS);
-      signal.addEventListener('abort', changed, { once: true });
-      wake = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', changed);
-        resolve();
-      };
-    });
-  return { arm: () => (isChanged = false), wait, close: () => watcher?.close() };
 }
 
 /**

@@ -3,7 +3,9 @@ import { open, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Event, EventOf } from '../core/events.ts';
 import { FailureError } from '../core/types.ts';
+import { statOf } from './disk.ts';
 import { eventOf } from './eventShape.ts';
+import { glanceAtImport, stampOfImport } from './imports/imported.ts';
 import { readLabel, type Label } from './label.ts';
 import { FILES } from './layout.ts';
 import type { Line } from './lines.ts';
@@ -82,11 +84,11 @@ export async function glanceAtAll(
     );
 }
 
-/** What changes with a run folder's journal, lock and label; undefined where it is no run folder. */
+/** What changes with a run folder's journal, lock and label, or with the newest of imported rollouts; undefined where it is neither. */
 export async function stampOf(folder: string): Promise<string | undefined> {
   const names = [FILES.manifest, FILES.events, FILES.lock, FILES.label];
   const [manifest, ...others] = await Promise.all(names.map(name => stampOfFile(join(folder, name))));
-  return manifest === '' ? undefined : [manifest, ...others].join(' ');
+  return manifest === '' ? stampOfImport(folder) : [manifest, ...others].join(' ');
 }
 
 async function stampOfFile(path: string): Promise<string> {
@@ -104,6 +106,8 @@ export async function summarizeRun(folder: string): Promise<RunSummary> {
   const name = basename(folder);
   let called: Label = { tags: [] };
   try {
+    const imported = await summarizeImport(folder);
+    if (imported) return { folder, name, ...imported };
     called = await readLabel(folder);
     return { folder, name, ...called, ...(await summarize(folder)) };
   } catch (error) {
@@ -111,6 +115,15 @@ export async function summarizeRun(folder: string): Promise<RunSummary> {
     const nothing = { config: '', isPaused: false, created: '', step: 0, steps: 0 };
     return { folder, name, ...called, status: 'unreadable', ...nothing, problem: error.message };
   }
+}
+
+/** Undefined where the folder is a run of our own. Nothing says how many steps another program is to do. */
+async function summarizeImport(folder: string): Promise<Omit<RunSummary, 'folder' | 'name'> | undefined> {
+  if (statOf(join(folder, FILES.manifest))) return undefined;
+  const glance = await glanceAtImport(folder);
+  if (glance === undefined) return undefined;
+  const { isLive, ...seen } = glance;
+  return { tags: [], config: '', status: isLive ? 'live' : 'finished', isPaused: false, steps: 0, ...seen };
 }
 
 async function summarize(folder: string): Promise<Omit<RunSummary, 'folder' | 'name' | 'tags'>> {
