@@ -45,7 +45,7 @@ export function stepAccount(state: RunState, step: number): string | undefined {
   if (!found) return undefined;
   const hints = alarms(state).map(({ step, sentence }) => `- ${sentence} (step ${step})`);
   return [
-    `# Step ${step} of ${state.steps}`,
+    `# Step ${step}${state.steps > 0 ? ` of ${state.steps}` : ''}`,
     '',
     ...stepTable([found]),
     '',
@@ -61,7 +61,9 @@ export function stepAccount(state: RunState, step: number): string | undefined {
 
 function treeLine({ id, task, rewards, branches, refused, span }: FinishedTree): string {
   const kept = span ? '' : ', not kept';
-  return `- ${id}: task ${task}, rewards ${rewards.map(number).join(' ')}, ${branches} branched, ${refused} refused${kept}`;
+  const asked =
+    branches === undefined || refused === undefined ? '' : `, ${branches} branched, ${refused} refused`;
+  return `- ${id}: task ${task}, rewards ${rewards.map(number).join(' ')}${asked}${kept}`;
 }
 
 /** Every branching question of a tree, or those after one segment: the numbers, why it was answered so, and what came of it. */

@@ -1,5 +1,5 @@
 /** The plainer parts of a report on an evaluation: tools, lengths, what it was made with, and what to be wary of. */
-import { tokensOf, type EvaluationRecord, type TrajectoryOutcome } from './evaluation.ts';
+import { tokensOf, type EvaluationRecord, type Provenance, type TrajectoryOutcome } from './evaluation.ts';
 import { counted, decimal, NOT_LOGGED, percent, whole } from './figures.ts';
 import { toolProductivity } from './metrics.ts';
 import type { Fact, Reported, Table } from './report.ts';
@@ -56,21 +56,23 @@ export function toolTable(measured: readonly TrajectoryOutcome[]): Table | undef
     heads: ['Tool', 'Calls', 'Per answer', 'Failed', 'Answered by a cache or a twin', 'Median latency'],
     rows: tools.map(tool => {
       const own = calls.filter(call => call.tool === tool);
-      const fresh = own.filter(({ shared }) => !shared);
+      const shared = own.filter(call => call.shared).length;
+      // A call beyond a limit was not made: it took no time.
+      const timed = own.filter(call => !call.shared && call.outcome !== 'refused');
       const failed = own.filter(({ outcome }) => outcome !== 'ok').length;
       return [
         { text: tool },
         { text: whole(own.length), share: own.length / calls.length },
         { text: decimal(own.length / measured.length, 2) },
         { text: whole(failed) },
-        { text: whole(own.length - fresh.length) },
+        { text: whole(shared) },
         {
           text:
-            fresh.length === 0
+            timed.length === 0
               ? '–'
               : `${whole(
                   quantile(
-                    fresh.map(({ latencyMs }) => latencyMs),
+                    timed.map(({ latencyMs }) => latencyMs),
                     0.5,
                   ),
                 )} ms`,
@@ -188,6 +190,8 @@ function differences(record: EvaluationRecord, other: EvaluationRecord): string[
   compare('The allowed lengths differ.', now?.maxResponseTokens, then?.maxResponseTokens);
   compare('The tools differ.', now?.tools.join(), then?.tools.join());
   compare('The rewards differ.', now?.reward, then?.reward);
-  compare('One of them had tool answers from a cassette.', now?.cassette, then?.cassette);
+  const isReplayed = (made: Provenance | undefined): boolean | undefined =>
+    made && made.cassette.startsWith('replay');
+  compare('One of them had tool answers from a cassette.', isReplayed(now), isReplayed(then));
   return found;
 }

@@ -29,9 +29,9 @@ export interface Flips {
 
 /** Sets two evaluations side by side, task by task. */
 export function flipsOf(record: EvaluationRecord, other: EvaluationRecord): Flips {
-  const places = new Map(other.outcomes.map((outcome, index) => [keyOf(outcome), index]));
-  const pairs = record.outcomes.flatMap((outcome, task) => {
-    const otherTask = places.get(keyOf(outcome));
+  const places = new Map(keysOf(other).map((key, index) => [key, index]));
+  const pairs = keysOf(record).flatMap((key, task) => {
+    const otherTask = places.get(key);
     return otherTask === undefined ? [] : [{ task, otherTask }];
   });
   const hasGreedy = ({ outcomes }: EvaluationRecord): boolean =>
@@ -66,7 +66,16 @@ export function flipsOf(record: EvaluationRecord, other: EvaluationRecord): Flip
   return flips;
 }
 
-const keyOf = ({ task, question }: TaskOutcome): string => JSON.stringify([task, question]);
+/** [task] its name and question, and how many of the same came before it: a file of tasks may say one twice. */
+function keysOf({ outcomes }: EvaluationRecord): string[] {
+  const times = new Map<string, number>();
+  return outcomes.map(({ task, question }) => {
+    const key = JSON.stringify([task, question]);
+    const before = times.get(key) ?? 0;
+    times.set(key, before + 1);
+    return `${key} ${before}`;
+  });
+}
 
 /** Share of the task's measured trajectories that are right. */
 export function accuracyOf({ trajectories }: TaskOutcome): number {

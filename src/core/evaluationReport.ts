@@ -123,7 +123,9 @@ function failuresOf({ outcomes }: EvaluationRecord, all: number): FailureGroup[]
         said: saidOf(outcome),
         wanted: references.join(' | '),
       };
-      byReason.set(reason, [...(byReason.get(reason) ?? []), { ...line, reason: outcome.reason }]);
+      const known = byReason.get(reason) ?? [];
+      known.push({ ...line, reason: outcome.reason });
+      byReason.set(reason, known);
     });
   });
   return [...byReason]

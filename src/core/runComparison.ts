@@ -149,7 +149,7 @@ const over = (values: readonly number[], name: string): Estimate =>
 interface Measured {
   final: number;
   best: number;
-  area: number;
+  area: number | undefined;
   toolCalls: number;
   sampledTokens: number | undefined;
   seconds: number | undefined;
@@ -176,10 +176,12 @@ function measure({ summaries, evaluations }: RunState, common: number): Measured
   const calls = sums(({ toolCalls }) => toolCalls.total);
   // The first steps' means are of fewer: they cannot be the best of so many in a row, unless the run has no more.
   const whole = smoothed.slice(Math.min(SMOOTHED_STEPS, smoothed.length) - 1);
+  const area = meanHeight({ xs: summaries.map(({ step }) => step), ys: rewards }, common);
   return {
     final: smoothed.at(-1)!,
     best: Math.max(...whole),
-    area: meanHeight({ xs: summaries.map(({ step }) => step), ys: rewards }, common),
+    // One of the compared runs has no step that this one has, too.
+    area: Number.isNaN(area) ? undefined : area,
     toolCalls: calls.at(-1)!,
     sampledTokens: wholeSum(summaries.map(({ summary }) => summary.tokens?.sampled)),
     seconds: wholeSum(summaries.map(({ summary }) => summary.seconds?.total)),

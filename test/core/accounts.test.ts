@@ -63,6 +63,15 @@ describe('an account', () => {
     assert.equal(stepAccount(state, 4), undefined);
   });
 
+  it('of an imported run says nothing of branches and of steps to come', () => {
+    const state = emptyState();
+    state.summaries.push({ step: 3, at: '', summary: stepSummary() });
+    state.trees.push({ id: '3.1', step: 3, task: 't', paths: 1, rewards: [1] });
+    const account = stepAccount(state, 3)!;
+    assert.ok(account.startsWith('# Step 3\n'));
+    assert.ok(account.endsWith('- 3.1: task t, rewards 1, not kept'), account);
+  });
+
   it('of a branch has the verdict, the filled formula, the tool’s words and what came of it', () => {
     const account = branchAccount(tree);
     for (const part of [

@@ -147,6 +147,25 @@ describe('evaluation report', () => {
     assert.deepEqual([flips.by, flips.unmatched, flips.lost.length], ['majority', 3, 0]);
   });
 
+  it('matches a task that the file says twice with the one in the same place', () => {
+    const record = evaluationOf([[right()], [wrong()]]);
+    record.outcomes[1] = { ...record.outcomes[0]!, trajectories: record.outcomes[1]!.trajectories };
+    const { gained, lost, bothRight, bothWrong, unmatched, difference } = flipsOf(record, record);
+    assert.deepEqual([gained.length, lost.length, bothRight, bothWrong, unmatched], [0, 0, 1, 1, 0]);
+    assert.deepEqual(difference!.interval, [0, 0]);
+    const fewer = { ...record, outcomes: record.outcomes.slice(0, 1) };
+    assert.equal(flipsOf(record, fewer).unmatched, 1);
+  });
+
+  it('times the calls that were made', () => {
+    const refused = right().pieces!.map(piece =>
+      piece.call ? { ...piece, call: { ...piece.call, outcome: 'refused' as const, latencyMs: 0 } } : piece,
+    );
+    const record = evaluationOf([[right(), right({ pieces: refused }), right({ pieces: refused })]]);
+    const { tools } = evaluationReport({ run: 'r', record });
+    assert.equal(tools.table!.rows[0]!.at(-1)!.text, '30 ms');
+  });
+
   it('warns of few tasks, and of what differs between two evaluations', () => {
     const record = evaluationOf([[right()], [wrong()]]);
     const made = (change: Parameters<typeof provenance>[0]): EvaluationRecord =>
@@ -166,6 +185,10 @@ describe('evaluation report', () => {
         'The temperatures differ.',
       ],
     );
+    assert.deepEqual(against(made({ cassette: 'record' })), []);
+    assert.deepEqual(against(made({ cassette: 'replay' })), [
+      'One of them had tool answers from a cassette.',
+    ]);
     assert.match(against(aged(record))[0]!, /^The other evaluation did not log what it was made with/);
   });
 });

@@ -114,6 +114,11 @@ describe('runs side by side', () => {
     // Up to step 3, the last that all runs have, the rewards are 0.
     assert.equal(a!.area!.mean, 0);
     assert.equal(b!.area!.mean, 0.5);
+    const begun = outcomesOf(groupsOf(runs), [...states.slice(0, 2), emptyState()], 0.5);
+    assert.deepEqual(
+      begun.map(({ area }) => area),
+      [undefined, undefined],
+    );
     // The mean of five steps is 0.4 after 70 calls and 0.6 after 80.
     assert.deepEqual(
       a!.callsToTarget.map(calls => calls && Math.round(calls)),
