@@ -80,25 +80,23 @@ export class Checks implements vscode.Disposable {
     const before = this.#known.get(subject) ?? { locations: [] };
     before.running?.abort.abort();
     const abort = new AbortController();
-    const known: Known = { locations: before.locations, ...(before.results && { results: before.results }) };
     const ended = this.#run(subject, options, abort.signal).then(
-      async results => {
-        const next = this.#known.get(subject)?.running;
+      found => {
+        const now = this.#known.get(subject);
+        // The window closes.
+        if (now === undefined) return found?.results ?? [];
+        const { running: next, ...kept } = now;
         // One that was begun meanwhile answers for both.
         if (next !== undefined && next.abort !== abort) return next.ended;
-        const { running: _, ...kept } = this.#known.get(subject) ?? known;
-        this.#end(
-          subject,
-          results === undefined ? kept : { results, locations: await this.#locate(subject, results) },
-        );
-        return results ?? kept.results ?? [];
+        this.#end(subject, found ?? kept);
+        return found?.results ?? kept.results ?? [];
       },
       (error: unknown) => {
         if (this.#known.get(subject)?.running?.abort === abort) this.#end(subject, { locations: [] });
         throw error;
       },
     );
-    this.#known.set(subject, { ...known, running: { abort, ended } });
+    this.#known.set(subject, { ...before, running: { abort, ended } });
     options.signal?.addEventListener('abort', () => abort.abort(), { once: true });
     this.#changed.fire(subject);
     return ended;
@@ -111,18 +109,19 @@ export class Checks implements vscode.Disposable {
     editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   }
 
-  /** Undefined where the signal ended it. */
+  /** What was found, and where; undefined where the signal ended it, also while places were looked for. */
   async #run(
     subject: string,
     { quick = false }: CheckOptions,
     signal: AbortSignal,
-  ): Promise<readonly CheckResult[] | undefined> {
+  ): Promise<Required<Pick<Known, 'results' | 'locations'>> | undefined> {
     const args = ['check', subject, '--json', ...(quick ? ['--quick'] : [])];
     const outcome = await runProgram(this.#program(), args, signal);
     if (signal.aborted) return undefined;
     const results = readCheckup(outcome.out);
     if (results === undefined) throw failureOf(outcome);
-    return results;
+    const locations = await this.#locate(subject, results);
+    return signal.aborted ? undefined : { results, locations };
   }
 
   #locate(subject: string, results: readonly CheckResult[]): Promise<CheckLocation[]> {
