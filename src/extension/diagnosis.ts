@@ -127,8 +127,10 @@ function fenced(language: string, text: string): string[] {
 
 /** The home folder's name is a person's; addresses may carry a password or a key. */
 function withoutSecrets(text: string, home: string): string {
-  return text
-    .replaceAll(home, '~')
+  // In JSON a Windows path has its backslashes twice; a system user may have the root for a home.
+  const homes = home.length < 2 ? [] : [home, JSON.stringify(home).slice(1, -1), home.replaceAll('\\', '/')];
+  return homes
+    .reduce((shown, one) => shown.replaceAll(one, '~'), text)
     .replace(/(\w+:\/\/)[^/\s"@]+@/g, '$1…@')
     .replace(/([?&](?:\w*(?:key|token|secret|password)\w*)=)[^&\s"]+/gi, '$1…')
     .replace(/(bearer\s+)[^\s",]+/gi, '$1…')

@@ -77,6 +77,22 @@ describe('a diagnosis', () => {
     assert.ok(text.includes('&n=3'));
   });
 
+  it('has no home folder’s name of Windows either, however it is written', () => {
+    const { manifest } = found();
+    const config = { ...manifest.config, runs: 'C:\\Users\\ada\\runs' };
+    const text = diagnosis(
+      found({
+        home: 'C:\\Users\\ada',
+        runFolder: 'C:\\Users\\ada\\runs\\one-1',
+        manifest: { ...manifest, config },
+        log: 'file:///C:/Users/ada/x.mjs',
+      }),
+    );
+    assert.ok(!text.includes('ada'));
+    assert.ok(text.includes('folder: ~\\runs\\one-1'));
+    assert.ok(diagnosis(found({ home: '/' })).includes('/home/ada/project'));
+  });
+
   it('keeps a log apart from the text around it, whatever the log has', () => {
     const text = diagnosis(found({ log: '```\n# not a title\n```' }));
     assert.ok(text.includes('````text\n```\n# not a title\n```\n````'));
