@@ -10,6 +10,8 @@ import { targetOf } from './target.ts';
 import { rangeIn, trajectoryUri, type OpenTrajectory } from './trajectories.ts';
 import type { TrajectoryAddress } from './trajectoryAddress.ts';
 import { activeTrajectory } from './trajectoryCommands.ts';
+import { endOf } from './trajectoryText.ts';
+import { treeOf } from './treeSource.ts';
 
 const TITLE = 'Compare Trajectory with';
 
@@ -46,14 +48,14 @@ async function askFor(app: App): Promise<TrajectoryAddress | undefined> {
 /** Those of the same tree first, then the same prompt in other steps. */
 async function pickOther(app: App, one: TrajectoryAddress): Promise<TrajectoryAddress | undefined> {
   const run = openRun(one.runFolder);
-  const tree = await run.tree(one.tree);
+  const { tree } = await treeOf(app.runs, one.runFolder, one.tree);
   const siblings = tree.paths.flatMap(({ reward, origin, from, stop }, path): Choice<TrajectoryAddress>[] =>
     path === one.path
       ? []
       : [
           {
             label: `Trajectory ${path}`,
-            description: `${reward === undefined ? 'not judged' : `R ${short(reward.total)}`} · ${from === undefined ? origin : `branch of ${from.path}`} · ended by ${stop}`,
+            description: `${reward === undefined ? 'not judged' : `R ${short(reward.total)}`} · ${from === undefined ? origin : `branch of ${from.path}`} · ${endOf(stop)}`,
             ...(reward?.answer !== undefined && { detail: `Answered: ${reward.answer}` }),
             value: { ...one, path },
           },
@@ -87,6 +89,7 @@ async function showDifference(app: App, one: TrajectoryAddress, other: Trajector
   const both = [await app.trajectories.read(uris[0]), await app.trajectories.read(uris[1])] as const;
   const parting = divergence(idsOf(both[0]), idsOf(both[1]));
   await vscode.commands.executeCommand('vscode.diff', ...uris, `${nameOf(one)} ↔ ${nameOf(other)}`);
+  if (both.some(({ pieces }) => pieces === undefined)) return;
   if (parting === undefined) {
     vscode.window.setStatusBarMessage('The two trajectories have the same tokens', 5000);
     return;

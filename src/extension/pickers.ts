@@ -18,6 +18,7 @@ import {
   treeDescription,
 } from './rows.ts';
 import { type Target, targetOf } from './target.ts';
+import { counted, endOf } from './trajectoryText.ts';
 import { treeOf } from './treeSource.ts';
 
 export interface Choice<T> extends vscode.QuickPickItem {
@@ -67,7 +68,7 @@ export async function pickRun(
   return choose(title, fitting.map(runChoice), states !== undefined);
 }
 
-const runChoice = (run: RunSummary): Choice<string> => ({
+export const runChoice = (run: RunSummary): Choice<string> => ({
   label: `$(${RUN_ICONS[statusOf(run)].icon}) ${runTitle(run)}`,
   description: runRowDescription(run),
   detail: dirname(run.folder),
@@ -110,7 +111,7 @@ export async function pickPath(
   const { tree } = await treeOf(runs, runFolder, treeId);
   const choices = tree.paths.map(({ reward, origin, calls, stop }, index): Choice<number> => ({
     label: `Trajectory ${index}`,
-    description: `${reward === undefined ? 'not judged' : `R ${short(reward.total)}`} · ${origin} · ${calls} tool calls · ended by ${stop}`,
+    description: `${reward === undefined ? 'not judged' : `R ${short(reward.total)}`} · ${origin} · ${counted(calls, 'tool call')} · ${endOf(stop)}`,
     ...(reward?.answer !== undefined && { detail: `Answered: ${reward.answer}` }),
     value: index,
   }));

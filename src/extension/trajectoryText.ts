@@ -3,7 +3,7 @@ import { isCounterfactual } from '../core/counterfactual.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { textOf, textOffsets } from '../core/pieces.ts';
 import { segmentsOf } from '../core/tree.ts';
-import type { Decision, Segment, SegmentKind, TokenColumns, Tree } from '../core/types.ts';
+import type { Decision, Segment, SegmentKind, StopReason, TokenColumns, Tree } from '../core/types.ts';
 import { visible, wrap, wrappedRange, type Wrapped } from '../core/wrap.ts';
 
 /** Longest line, in UTF-16 units. */
@@ -154,7 +154,7 @@ function headLines(tree: Tree, path: number, indices: readonly number[], isGrowi
     ...(isCounterfactual(tree.id)
       ? ['# A counterfactual, drawn beside the training: nothing of it was trained on']
       : []),
-    `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} (${origin}) · ${scored} · advantage ${soft === undefined && tree.imported ? 'not logged' : signed(soft)} · ${counts} · ${stop === undefined ? 'its end is not logged' : `ended by ${stop}`}`,
+    `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} (${origin}) · ${scored} · advantage ${soft === undefined && tree.imported ? 'not logged' : signed(soft)} · ${counts} · ${endOf(stop)}`,
     `# Task ${tree.task.id}${tree.task.ability && ` (${tree.task.ability})`} · accepted: ${tree.task.references.join(' | ') || 'not logged'}${reward?.answer === undefined ? '' : ` · answered: ${reward.answer}`}`,
   ];
   return reward === undefined ? lines : [...lines, `# ${reward.reason}`];
@@ -178,6 +178,10 @@ function segmentHeading(tree: Tree, path: number, index: number): string {
   if (segment.stop !== undefined) parts.push(`ended by ${segment.stop}`);
   return `── ${parts.join(' · ')} ──`;
 }
+
+/** Why a trajectory ended, in words. */
+export const endOf = (stop: StopReason | undefined): string =>
+  stop === undefined ? 'its end is not logged' : `ended by ${stop}`;
 
 /** What a tool's answer took, in words: a shared answer took no time of its own. */
 export const latency = ({ call }: Segment): string =>
