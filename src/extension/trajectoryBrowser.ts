@@ -40,6 +40,10 @@ export function registerTrajectoryBrowser(extension: vscode.Uri, log: Log): vsco
         const port = portOf(panel.webview, log);
         const session = browse(document.uri, port);
         const stopServing = serve<TrajectoriesHostVerbs>(port, session.verbs);
+        panel.onDidChangeViewState(() => {
+          // A hidden view is thrown away by the window: nobody waits for what is read or looked for.
+          if (!panel.visible) session.close();
+        });
         panel.onDidDispose(() => {
           stopServing();
           session.close();
