@@ -53,7 +53,7 @@ async function groupRuns({ explorer }: App, argument: unknown): Promise<void> {
 }
 
 /** A run's own folder stands for the one that it is in. */
-async function addRunsFolder({ runs }: App, argument: unknown): Promise<void> {
+async function addRunsFolder({ places, runs }: App, argument: unknown): Promise<void> {
   const picked =
     argument instanceof vscode.Uri
       ? argument.fsPath
@@ -65,7 +65,9 @@ async function addRunsFolder({ runs }: App, argument: unknown): Promise<void> {
     vscode.workspace.workspaceFolders === undefined
       ? vscode.ConfigurationTarget.Global
       : vscode.ConfigurationTarget.Workspace;
-  if (!known.includes(folder))
+  // Where the workspace is not trusted its own list is hidden from us, and writing it would lose what it has.
+  if (!vscode.workspace.isTrusted) await places.remember('runs', folder);
+  else if (!known.includes(folder))
     await vscode.workspace.getConfiguration('branchpoint').update('runsFolders', [...known, folder], target);
   await runs.refresh();
   if (!runs.list().some(run => dirname(run.folder) === folder))
