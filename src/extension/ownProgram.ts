@@ -14,7 +14,7 @@ import {
   stat,
   utimes,
 } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 /** What a worker opens while it runs; the extension's own bundle and its views are not among them. */
 const PROGRAM = /^(?!extension\.cjs).*\.cjs$|^native$|^pyodide$/;
@@ -31,7 +31,7 @@ export async function ownProgram(dist: string, to: string): Promise<string> {
   const { size, mtimeMs } = await stat(join(dist, ENTRY));
   const copy = join(to, `${Math.round(mtimeMs).toString(36)}-${size.toString(36)}`);
   await mkdir(to, { recursive: true });
-  if (!(await readdir(to)).includes(copy.slice(to.length + 1))) await makeCopy(dist, to, copy);
+  if (!(await readdir(to)).includes(basename(copy))) await makeCopy(dist, to, copy);
   const now = new Date();
   await utimes(copy, now, now);
   await removeOld(to, now);
@@ -40,15 +40,14 @@ export async function ownProgram(dist: string, to: string): Promise<string> {
 
 async function makeCopy(dist: string, to: string, copy: string): Promise<void> {
   const made = await mkdtemp(join(to, 'new-'));
-  for (const name of await readdir(dist))
-    if (PROGRAM.test(name)) await linkAll(join(dist, name), join(made, name));
   try {
+    for (const name of await readdir(dist))
+      if (PROGRAM.test(name)) await linkAll(join(dist, name), join(made, name));
     await rename(made, copy);
   } catch (error) {
-    await rm(made, { recursive: true });
-    // Another window was quicker.
-    if (!['ENOTEMPTY', 'EEXIST', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    await stat(join(copy, ENTRY));
+    await rm(made, { recursive: true, force: true });
+    // Another window may have been quicker.
+    if (!(await readdir(to)).includes(basename(copy))) throw error;
   }
 }
 
