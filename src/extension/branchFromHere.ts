@@ -57,7 +57,8 @@ async function branchFromHere(app: App, argument: unknown): Promise<Branched | u
 }
 
 async function placeOf(app: App, target: Target): Promise<Place | undefined> {
-  const active = target.tree === undefined ? activeTrajectory() : undefined;
+  const isNamed = target.runFolder !== undefined || target.tree !== undefined;
+  const active = isNamed ? undefined : activeTrajectory();
   const known: Target = active === undefined ? target : active.address;
   const runFolder = await runOf(app, known, TITLE);
   const id = runFolder === undefined ? undefined : (known.tree ?? (await pickTree(app, runFolder)));
@@ -211,17 +212,11 @@ async function drawn(app: App, place: Place, plan: BranchPlan): Promise<Branched
     },
   );
   if (ending.signal.aborted) return undefined;
-  if (outcome.code !== 0) throw saidLast(outcome);
+  if (outcome.code !== 0) throw failureOf(outcome);
   const branched = branchedFrom(lastLine(outcome.out));
   const said = sentenceOf(branched);
   app.log.info(said);
   vscode.window.setStatusBarMessage(`$(git-branch) ${said}`, 15_000);
   app.panels.show('tree', { runFolder, tree: tree.id, path, segment });
   return branched;
-}
-
-/** The program tells its progress, and at the end its failure, on the same channel. */
-function saidLast(outcome: Parameters<typeof failureOf>[0]): FailureError {
-  const at = outcome.err.lastIndexOf('branchpoint: ');
-  return failureOf({ ...outcome, err: at < 0 ? outcome.err : outcome.err.slice(at) });
 }

@@ -4,6 +4,7 @@ import { payloadOf } from '../core/tags.ts';
 import { segmentsOf } from '../core/tree.ts';
 import type { Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
+import { counted, signed } from './trajectoryText.ts';
 
 export interface BranchPlan {
   at: BranchPoint;
@@ -115,7 +116,7 @@ export function branchedFrom(line: string): Branched {
 
 /** The outcome in a sentence. */
 export function sentenceOf({ id, rewards, mean, original, difference, weights }: Branched): string {
-  const count = `${rewards.length} sample${rewards.length === 1 ? '' : 's'}`;
+  const count = counted(rewards.length, 'sample');
   const from = weights.checkpoint === 'initial' ? 'the initial policy' : weights.checkpoint;
   if (mean === undefined) return `${id}: ${count} from ${from}, not judged.`;
   const against =
@@ -124,5 +125,3 @@ export function sentenceOf({ id, rewards, mean, original, difference, weights }:
       : `, the original ${signed(original)}: ${signed(difference)}`;
   return `${id}: ${count} from ${from} earned ${signed(mean)} on average${against}. Not trained on.`;
 }
-
-const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;

@@ -1,14 +1,14 @@
 /** The command that opens the comparison of runs. Knows nothing of how runs are compared. */
-import { dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { FailureError } from '../core/types.ts';
 import type { App } from './app.ts';
 import { COMMANDS } from './names.ts';
-import { RUN_ICONS, runDescription, statusOf } from './rows.ts';
+import { runChoice } from './pickers.ts';
+import { statusOf } from './rows.ts';
 import { targetOf } from './target.ts';
 
 /** More lines than that are no longer told apart. */
-export const MOST_RUNS = 8;
+const MOST_RUNS = 8;
 
 export const COMPARE_RUNS_COMMANDS = { compareRuns } as const;
 
@@ -44,13 +44,7 @@ async function pickRuns({ runs }: App, named: readonly string[]): Promise<string
   const choices = runs
     .list()
     .filter(run => statusOf(run) !== 'unreadable')
-    .map(run => ({
-      label: `$(${RUN_ICONS[statusOf(run)].icon}) ${run.name}`,
-      description: runDescription(run),
-      detail: dirname(run.folder),
-      value: run.folder,
-      picked: named.includes(run.folder),
-    }));
+    .map(run => ({ ...runChoice(run), picked: named.includes(run.folder) }));
   if (choices.length < 2) {
     await vscode.window.showInformationMessage('There are fewer than two runs to compare.');
     return undefined;

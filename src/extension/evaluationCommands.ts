@@ -10,7 +10,7 @@ import type { App } from './app.ts';
 import { readReported } from './evaluationPanel.ts';
 import { inBackground } from './failures.ts';
 import { COMMANDS } from './names.ts';
-import { checkpointFolder, pickCheckpoint, runOf } from './pickers.ts';
+import { checkpointFolder, choose, pickCheckpoint, runOf } from './pickers.ts';
 import { accuracyOf, short } from './rows.ts';
 import { targetOf, type Target } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
@@ -91,7 +91,7 @@ async function pickEvaluation({ runs }: App, runFolder: string, title: string): 
       value: id,
     };
   });
-  return (await vscode.window.showQuickPick(choices, { title, matchOnDescription: true }))?.value;
+  return choose(title, choices);
 }
 
 const OPEN = 'Open in Browser';

@@ -42,13 +42,14 @@ const READ: Record<LanguageToolName, Read> = {
 /** By its folder, or by its name where only one has it. */
 function runNamed({ runs }: App, name: unknown): RunSummary {
   const all = runs.list();
-  const [found, other] = all.filter(run => run.folder === name || basename(run.folder) === name);
+  const named = all.filter(run => run.folder === name || basename(run.folder) === name);
+  const [found, other] = named;
   if (found && !other) return found;
   throw new FailureError({
     where: 'store',
     message: found ? `Several runs are called ${String(name)}.` : `There is no run ${String(name)}.`,
     fix: found
-      ? `Name one by its folder: ${all.map(({ folder }) => folder).join(', ')}.`
+      ? `Name one by its folder: ${named.map(({ folder }) => folder).join(', ')}.`
       : `There are ${all.map(run => run.name).join(', ') || 'none'}.`,
   });
 }

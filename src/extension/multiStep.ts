@@ -86,6 +86,7 @@ function ask(
       input.dispose();
     };
     input.onDidAccept(() => {
+      if (input.busy) return;
       // A dialog of the system may take the focus meanwhile; the question waits for it.
       input.busy = true;
       accept().then(

@@ -79,7 +79,7 @@ async function rescored(
     },
   );
   if (ending.signal.aborted) return undefined;
-  if (outcome.code !== 0) throw failureOf({ ...outcome, err: outcome.err.replaceAll(/^step .*\n/gm, '') });
+  if (outcome.code !== 0) throw failureOf(outcome);
   const found = JSON.parse(lastLine(outcome.out)) as Rescored;
   await app.rescores.show(runFolder, found);
   return found;

@@ -2,6 +2,7 @@
 import { keyNames, keyOf } from '../core/configKeys.ts';
 import type { RewardConfig } from '../core/configTools.ts';
 import type { Rescored, RescoredGroup, RescoredPath } from '../core/rescore.ts';
+import { counted, signed } from './trajectoryText.ts';
 
 /** The run's reward settings as JSON with comments. */
 export function rewardTemplate(run: string, reward: RewardConfig): string {
@@ -120,9 +121,6 @@ function pathLine(name: string, { before, after }: RescoredPath): string {
 
 const advantage = ({ advantage }: RescoredPath['before']): string =>
   advantage === undefined ? 'not learned from' : signed(advantage);
-const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;
-const counted = (count: number, noun: string, nouns = `${noun}s`): string =>
-  `${count} ${count === 1 ? noun : nouns}`;
 
 function oneLine(text: string, length: number): string {
   const flat = Array.from(text.replace(/\s+/g, ' ').trim());

@@ -174,8 +174,7 @@ export function stepLabel({ step, summary }: FinishedStep): string {
   return `Step ${step}, mean reward ${reward.mean.toFixed(2)}, right ${right}, entropy ${nats}, branches ${taken}, ${toolCalls.total} tool calls`;
 }
 
-/** The step that is under way: what is grown of it so far. */
-/** `3 of 8 trees done, 2 calls under way`, then `learning`. */
+/** What is grown so far of the step that is under way: `3 of 8 trees done, 2 calls under way`, then `learning`. */
 export function liveStepDescription({ trees, tasks }: NonNullable<RunState['live']>): string {
   const done = trees.filter(({ rewards, failure }) => rewards !== undefined || failure !== undefined).length;
   if (done > 0 && done >= tasks.length) return 'learning';
