@@ -89,7 +89,7 @@ function trajectoriesOf({ tree, columns }: Grown): Trajectory[] {
       path,
       reward: reward?.total ?? NaN,
       entropy: measured > 0 ? on.reduce((sum, one) => sum + segments[one]!.entropy, 0) / measured : NaN,
-      tokens: responseTokens(tree, path),
+      tokens: tree.imported?.hasTokens === false ? NaN : responseTokens(tree, path),
       calls,
       mismatch: segments[segment]?.mismatch ?? NaN,
       segment,

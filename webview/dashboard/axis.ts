@@ -15,6 +15,15 @@ export const SCALES: Record<Scale, { label: string; meaning: string }> = {
   },
 };
 
+/** What the steps can be laid out by: what none of them logged cannot be counted. */
+export const scalesOf = (steps: readonly FinishedStep[]): ReadonlySet<Scale> =>
+  new Set<Scale>([
+    'step',
+    'calls',
+    ...(steps.some(({ summary }) => summary.tokens !== undefined) ? (['tokens'] as const) : []),
+    ...(steps.some(({ summary }) => summary.seconds !== undefined) ? (['time'] as const) : []),
+  ]);
+
 /** Running totals behind each step, in columns of the same length. */
 export interface Axis {
   steps: number[];

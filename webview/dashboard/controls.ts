@@ -10,7 +10,14 @@ export interface Controls {
   root: HTMLElement;
   /** How the charts are handled, in a line. */
   hint: HTMLElement;
-  update(looked: { scale: Scale; smoothing: number; isZoomed: boolean; marks: ReadonlySet<MarkKind> }): void;
+  update(looked: {
+    scale: Scale;
+    /** What the steps' facts tell to count by. */
+    scales: ReadonlySet<Scale>;
+    smoothing: number;
+    isZoomed: boolean;
+    marks: ReadonlySet<MarkKind>;
+  }): void;
 }
 
 export interface Asks {
@@ -55,8 +62,9 @@ export function controls(asks: Asks): Controls {
   return {
     root,
     hint,
-    update({ scale, smoothing, isZoomed, marks }) {
+    update({ scale, scales: logged, smoothing, isZoomed, marks }) {
       scales.set(scale);
+      scales.allow(logged);
       slider.value = String(smoothing);
       weight.textContent = smoothing.toFixed(2);
       reset.hidden = !isZoomed;

@@ -8,7 +8,7 @@ import { joinHost, keepState, keptState, report } from '../shared/host.ts';
 import { registerKit } from '../shared/kit.ts';
 import { onThemeChange } from '../shared/theme.ts';
 import { alarmList } from './alarmList.ts';
-import { SCALES, type Scale } from './axis.ts';
+import { SCALES, type Scale, scalesOf } from './axis.ts';
 import { board, type Looked } from './board.ts';
 import { controls } from './controls.ts';
 import { header, type About } from './header.ts';
@@ -202,6 +202,7 @@ function showCursor(): void {
 function showControls(): void {
   panel.update({
     ...looked,
+    scales: scalesOf(state.summaries),
     isZoomed: charts.isZoomed,
     marks: new Set(charts.marks.map(({ kind }) => kind)),
   });

@@ -10,6 +10,8 @@ export interface Choice<T extends string> {
   root: HTMLElement;
   /** Shows another choice without asking anybody. */
   set(value: T): void;
+  /** Lets only these be chosen. */
+  allow(values: ReadonlySet<T>): void;
 }
 
 /** `name` is unique on the page; `title` is what a screen reader is told of the group. */
@@ -37,5 +39,6 @@ export function choice<T extends string>(
   return {
     root,
     set: value => radios.forEach((radio, i) => (radio.checked = values[i] === value)),
+    allow: allowed => radios.forEach((radio, i) => (radio.disabled = !allowed.has(values[i]!))),
   };
 }

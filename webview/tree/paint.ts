@@ -180,10 +180,10 @@ function signOf(values: readonly number[]): string {
 
 /** What stands on a bar, without the tags that every turn has: there is room for a few letters. */
 function wordsOn(tree: Tree, segment: Segment): string {
-  const { kind, call, text } = segment;
+  const { kind, call, asked, text } = segment;
   if (kind === 'prompt') return shorten(tree.task.question, 200);
   if (kind === 'tool')
-    return call === undefined ? 'tool' : `${call.tool}${call.outcome === 'ok' ? '' : ' !'}`;
+    return call === undefined ? (asked?.tool ?? 'tool') : `${call.tool}${call.outcome === 'ok' ? '' : ' !'}`;
   const words = text.replace(/<[^<>]*>/g, ' ').replace(/\\boxed\{([^{}]*)\}/g, '$1');
   return shorten(words, 200) || segmentName(segment);
 }
@@ -193,15 +193,16 @@ function labelOf({ scene, layout, credits }: Brush, box: Box): string {
   const { tree } = scene;
   const first = box.segments[0]!;
   const ends = box.paths.filter(path => box.segments.includes(tree.paths[path]!.leaf));
-  const tokens = box.segments.reduce((sum, segment) => sum + tree.segments[segment]!.count, 0);
+  const sum = box.segments.reduce((all, segment) => all + tree.segments[segment]!.count, 0);
+  const tokens = tree.imported?.hasTokens === false ? 'tokens not logged' : `${sum} tokens`;
   const asked = box.questions.length;
   const segment = tree.segments[first]!;
   const own =
     box.segments.length > 1
-      ? [`${box.segments.length} steps, folded`, `${tokens} tokens`]
+      ? [`${box.segments.length} steps, folded`, tokens]
       : [
           segmentName(segment),
-          `${tokens} tokens`,
+          tokens,
           segment.entropy === undefined ? '' : `entropy ${number(segment.entropy)}`,
           credits[first]?.length ? `advantage ${creditText(credits[first], Infinity)}` : '',
           segment.call ? `${segment.call.outcome}, ${number(segment.call.latencyMs)} ms` : '',
