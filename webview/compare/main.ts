@@ -6,7 +6,7 @@ import type { ViewSubject } from '../../src/protocol/verbs.ts';
 import type { Place } from '../charts/lines.ts';
 import { forgetColours } from '../charts/look.ts';
 import type { Stretch, View } from '../charts/plot.ts';
-import { nameOf } from '../dashboard/axis.ts';
+import { nameOf, scalesOf } from '../dashboard/axis.ts';
 import { controls } from '../dashboard/controls.ts';
 import { element } from '../shared/element.ts';
 import { joinHost, keepState, keptState, report } from '../shared/host.ts';
@@ -173,7 +173,8 @@ function draw(): void {
   const metrics = metricsOf(known);
   const view = viewOf(compared);
   for (const slot of slots) slot.show(compared, metrics, looked, view);
-  panel.update({ ...looked, isZoomed: zoomed !== undefined, marks: new Set() });
+  const scales = scalesOf(known.flatMap(({ summaries }) => summaries));
+  panel.update({ ...looked, scales, isZoomed: zoomed !== undefined, marks: new Set() });
   drawOutcome(compared);
 }
 
