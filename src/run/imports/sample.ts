@@ -49,6 +49,9 @@ const QUESTION_LENGTH = 300;
 /** Short names of texts, the same for the same text in every step and window. */
 export const nameOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
+/** A part of a long text keeps the whole in memory until it is copied. */
+const copyOf = (part: string): string => Buffer.from(part).toString();
+
 const callsOf = ({ pieces }: Sample): string[] => pieces.flatMap(({ asked }) => asked?.tool ?? []);
 
 export function factsOf(sample: Sample): SampleFacts {
@@ -57,10 +60,10 @@ export function factsOf(sample: Sample): SampleFacts {
   return {
     group: nameOf(group),
     task: nameOf(sample.prompt.text),
-    question: question.slice(0, QUESTION_LENGTH),
+    question: copyOf(question.slice(0, QUESTION_LENGTH)),
     parts: reward?.parts ?? {},
     correct: reward?.correct ?? false,
-    calls: callsOf(sample),
+    calls: callsOf(sample).map(copyOf),
     turns: pieces.filter(({ kind }) => kind === 'model').length,
     ...(reward && { reward: reward.total }),
     ...(tokens && { tokens }),
