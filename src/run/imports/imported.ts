@@ -1,10 +1,11 @@
 /** Rollouts of another program as a run that can be read and followed. Writes nothing; knows no program's format. */
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Event, Fact } from '../../core/events.ts';
 import { FORMAT } from '../../core/events.ts';
 import type { TokenColumns } from '../../core/types.ts';
 import { FailureError } from '../../core/types.ts';
+import { statOf } from '../disk.ts';
 import { readSpan } from '../lines.ts';
 import type { TreeEntry } from '../offsets.ts';
 import type { EventBatch, Run } from '../run.ts';
@@ -45,24 +46,20 @@ function formatOf(folder: string): Found | undefined {
   return undefined;
 }
 
-function filesIn(format: Format, folder: string): StepFile[] {
+/** What of a foreign folder cannot be read, or was just deleted, is not of a run that is known here. */
+function orNothing<T>(read: () => T, nothing: T): T {
   try {
-    return format.filesIn(folder);
+    return read();
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    const { code } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM'].includes(code ?? '')) return nothing;
     throw error;
   }
 }
 
-function headOf(path: string): string {
-  const handle = openSync(path, 'r');
-  try {
-    const bytes = Buffer.alloc(HEAD);
-    return bytes.toString('utf8', 0, readSync(handle, bytes, 0, HEAD, 0));
-  } finally {
-    closeSync(handle);
-  }
-}
+const filesIn = (format: Format, folder: string): StepFile[] => orNothing(() => format.filesIn(folder), []);
+
+const headOf = (path: string): string => orNothing(() => readSpan(path, 0, HEAD).toString('utf8'), '');
 
 /** The index of a folder: of each file what its former look found. */
 interface Index {
@@ -273,7 +270,7 @@ export function stampOfImport(folder: string): string | undefined {
   const found = formatOf(folder);
   const last = found?.files.at(-1);
   if (found === undefined || last === undefined) return undefined;
-  const { size, mtimeMs } = statSync(last.path);
+  const { size = 0, mtimeMs = 0 } = statOf(last.path) ?? {};
   const isSettled = Date.now() - mtimeMs >= SETTLED_MS;
   return [
     found.format.source,
