@@ -1,5 +1,6 @@
 /** The credit of a tree's segments, seen one way or another. Knows nothing of how it was computed first or of how it is drawn. */
 import { siblingCredit } from './branchValue.ts';
+import { isCounterfactual } from './counterfactual.ts';
 import { pathsThrough } from './tree.ts';
 import type { Tree } from './types.ts';
 
@@ -25,6 +26,36 @@ export function segmentCredit(tree: Tree, view: CreditView): number[][] {
       ? []
       : paths.map((path, i) => credit.soft[path]! + (isStep ? (credit.steps?.[segment]?.[i] ?? 0) : 0)),
   );
+}
+
+/** True where the loss saw the segment's tokens; credit is given to forced text only where it is trained. */
+export const isInLoss = ({ id, segments, credit }: Tree, index: number): boolean =>
+  !isCounterfactual(id) &&
+  (segments[index]!.kind === 'model' ||
+    (segments[index]!.kind === 'forced' && typeof credit?.hard[index] === 'number'));
+
+/** Whose advantage is shown of a segment on a path: what the update used, or one of both kinds. */
+export type CreditChoice = 'used' | 'soft' | 'hard';
+
+/** Advantage of a segment on a path; undefined where it has none (not trained, or no credit was given). */
+export function advantageOf(
+  tree: Tree,
+  path: number,
+  segment: number,
+  choice: CreditChoice,
+): number | undefined {
+  const { credit } = tree;
+  if (credit === undefined || !isInLoss(tree, segment)) return undefined;
+  switch (choice === 'used' ? credit.used : choice) {
+    case 'soft':
+      return credit.soft[path];
+    case 'hard':
+      return credit.hard[segment] ?? undefined;
+    case 'step': {
+      const place = pathsThrough(tree)[segment]!.indexOf(path);
+      return credit.soft[path]! + (credit.steps?.[segment]?.[place] ?? 0);
+    }
+  }
 }
 
 /** How often a segment's tokens count in the update, and what their advantages add up to. */

@@ -1,14 +1,11 @@
 /** Which tint a token gets under an overlay, and what a token's numbers are called. Knows nothing of VS Code or colours. */
-import { pathsThrough } from '../core/tree.ts';
+import { advantageOf, isInLoss, type CreditChoice } from '../core/segmentCredit.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
 import type { SegmentPlace, TrajectoryText } from './trajectoryText.ts';
-import { counted, isTrained, latency, signed } from './trajectoryText.ts';
+import { counted, latency, signed } from './trajectoryText.ts';
 
 export const OVERLAYS = ['entropy', 'advantage', 'log-prob', 'mismatch', 'mask', 'none'] as const;
 export type Overlay = (typeof OVERLAYS)[number];
-
-/** Whose advantage the overlay and the lenses show: what the update used, or one of both kinds. */
-export type CreditChoice = 'used' | 'soft' | 'hard';
 
 /** Faintest first within an overlay. The sign of an advantage is also in its underline, so that it does not hang on colour alone. */
 export const TINTS = [
@@ -59,27 +56,6 @@ export const LEGENDS: Record<Overlay, string> = {
 
 /** |A| in group standard deviations from which the stronger tint is used. */
 export const STRONG_ADVANTAGE = 1;
-
-/** Advantage of a segment on a path; undefined where it has none (not trained, or no credit was given). */
-export function advantageOf(
-  tree: Tree,
-  path: number,
-  segment: number,
-  choice: CreditChoice,
-): number | undefined {
-  const { credit } = tree;
-  if (credit === undefined || !isTrained(tree, segment)) return undefined;
-  switch (choice === 'used' ? credit.used : choice) {
-    case 'soft':
-      return credit.soft[path];
-    case 'hard':
-      return credit.hard[segment] ?? undefined;
-    case 'step': {
-      const place = pathsThrough(tree)[segment]!.indexOf(path);
-      return credit.soft[path]! + (credit.steps?.[segment]?.[place] ?? 0);
-    }
-  }
-}
 
 type Levels = readonly [number, number, number, number];
 
@@ -162,13 +138,13 @@ function segmentTint(
   choice: CreditChoice,
 ): Tint | undefined {
   if (overlay === 'advantage') return advantageTint(advantageOf(tree, path, segment, choice));
-  return overlay === 'mask' && isTrained(tree, segment) ? 'trained' : undefined;
+  return overlay === 'mask' && isInLoss(tree, segment) ? 'trained' : undefined;
 }
 
 /** Text that is not trained: half-open offsets, one per segment. */
 export const untrainedRanges = ({ tree, layout }: Trajectory): [number, number][] =>
   layout.segments
-    .filter(({ segment, from, to }) => to > from && !isTrained(tree, segment))
+    .filter(({ segment, from, to }) => to > from && !isInLoss(tree, segment))
     .map(({ from, to }) => [layout.starts[from]!, layout.ends[to - 1]!]);
 
 /** The tokens of highest entropy, at most `limit`, none below the second level, highest first. */
@@ -254,7 +230,7 @@ export function segmentLens(trajectory: Trajectory, place: SegmentPlace, choice:
     Math.abs(columns.trainerLogProbs[at]! - columns.samplerLogProbs[at]!),
   ).filter(value => !Number.isNaN(value));
   if (gaps.length > 0) parts.push(`|Δ log p| ${mean(gaps).toExponential(1)}`);
-  if (isTrained(tree, place.segment))
+  if (isInLoss(tree, place.segment))
     parts.push(
       `A ${signed(advantageOf(tree, path, place.segment, choice))} (${choice === 'used' ? (tree.credit?.used ?? 'none') : choice})`,
     );

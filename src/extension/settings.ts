@@ -1,7 +1,8 @@
 /** Reads the settings that package.json contributes. Knows nothing of what they are for. */
 import * as vscode from 'vscode';
 import type { SettingName } from './names.ts';
-import type { CreditChoice, Overlay } from './overlay.ts';
+import type { CreditChoice } from '../core/segmentCredit.ts';
+import type { Overlay } from './overlay.ts';
 
 interface SettingValues {
   runsFolders: string[];

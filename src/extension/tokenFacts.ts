@@ -1,8 +1,9 @@
 /** Name and value of everything that is known of one token, for its hover. Knows nothing of VS Code or files. */
 import { type Bounds, clippedLoss, type ClipForm } from '../core/clip.ts';
+import { advantageOf, isInLoss } from '../core/segmentCredit.ts';
 import { pathsThrough } from '../core/tree.ts';
-import { advantageOf, type Trajectory } from './overlay.ts';
-import { counted, isTrained, signed } from './trajectoryText.ts';
+import type { Trajectory } from './overlay.ts';
+import { counted, signed } from './trajectoryText.ts';
 
 /** What the run's configuration says about the update: the part of `algorithm` that clipping depends on. */
 export interface ClipSettings {
@@ -32,7 +33,7 @@ export function tokenFacts(
   const { segment } = layout.segments.find(({ from, to }) => token >= from && token < to)!;
   const sampler = columns.samplerLogProbs[at]!;
   const trainer = columns.trainerLogProbs[at]!;
-  const trained = isTrained(tree, segment);
+  const trained = isInLoss(tree, segment);
   const facts: [string, string][] = [
     ['Token', `${columns.ids[at]} · ${hexOf(bytes)} · number ${token} of the trajectory`],
     [
@@ -112,7 +113,7 @@ function recordedRatio(
   const log = (at: number): number => columns.trainerLogProbs[at]! - columns.samplerLogProbs[at]!;
   if (level === 'token') return Math.exp(log(layout.tokens[token]!));
   const logs = layout.segments
-    .filter(({ segment }) => isTrained(tree, segment))
+    .filter(({ segment }) => isInLoss(tree, segment))
     .flatMap(({ from, to }) => Array.from(layout.tokens.subarray(from, to), log))
     .filter(value => !Number.isNaN(value));
   return Math.exp(logs.reduce((sum, value) => sum + value, 0) / logs.length);

@@ -2,6 +2,7 @@
 import { isCounterfactual } from '../core/counterfactual.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { textOf, textOffsets } from '../core/pieces.ts';
+import { isInLoss } from '../core/segmentCredit.ts';
 import { segmentsOf } from '../core/tree.ts';
 import type { Decision, Segment, SegmentKind, StopReason, TokenColumns, Tree } from '../core/types.ts';
 import { visible, wrap, wrappedRange, type Wrapped } from '../core/wrap.ts';
@@ -39,12 +40,6 @@ export interface TrajectoryText {
   segments: SegmentPlace[];
   folds: Fold[];
 }
-
-/** True where the loss saw the segment's tokens; credit is given to forced text only where it is trained. */
-export const isTrained = ({ id, segments, credit }: Tree, index: number): boolean =>
-  !isCounterfactual(id) &&
-  (segments[index]!.kind === 'model' ||
-    (segments[index]!.kind === 'forced' && typeof credit?.hard[index] === 'number'));
 
 /** The ids of a tree's tokens, and the bytes that they stand for. */
 export interface Words {
@@ -173,7 +168,7 @@ function segmentHeading(tree: Tree, path: number, index: number): string {
   else parts.unshift(segment.kind);
   if (segment.entropy !== undefined) parts.push(`H ${segment.entropy.toFixed(2)}`);
   if (tree.imported !== undefined && tree.credit === undefined) parts.push('advantage not logged');
-  else if (isTrained(tree, index)) parts.push(`A ${signed(tree.credit?.soft[path])}`);
+  else if (isInLoss(tree, index)) parts.push(`A ${signed(tree.credit?.soft[path])}`);
   else parts.push('not trained');
   if (segment.stop !== undefined) parts.push(`ended by ${segment.stop}`);
   return `── ${parts.join(' · ')} ──`;

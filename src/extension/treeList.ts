@@ -148,7 +148,6 @@ const rowOf = ({ id, step, question, reward, paths, branches, refused }: TreeEnt
   question,
   ...(reward !== undefined && { reward }),
   paths,
-  // Our own trees always tell them.
-  branches: branches ?? 0,
-  refused: refused ?? 0,
+  ...(branches !== undefined && { branches }),
+  ...(refused !== undefined && { refused }),
 });

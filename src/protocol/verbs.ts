@@ -131,8 +131,9 @@ export interface TreeRow {
   /** Mean over the trajectories that were judged; absent where none was. */
   reward?: number;
   paths: number;
-  branches: number;
-  refused: number;
+  /** Absent where an imported run does not tell them. */
+  branches?: number;
+  refused?: number;
   /** Only while something is looked for: the trajectories that were found; empty where all of the tree are meant. */
   matches?: TrajectoryMatch[];
 }

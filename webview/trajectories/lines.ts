@@ -1,5 +1,6 @@
 /** One trajectory as lines of a transcript. Knows nothing of the DOM. */
 import { verdict } from '../../src/core/explain.ts';
+import { advantageOf, isInLoss } from '../../src/core/segmentCredit.ts';
 import { segmentsOf } from '../../src/core/tree.ts';
 import type { Segment, SegmentKind, Tree } from '../../src/core/types.ts';
 import { visible, wrap } from '../../src/core/wrap.ts';
@@ -22,7 +23,7 @@ const plural = (count: number, noun: string): string => `${number(count)} ${noun
 export function transcript(tree: Tree, path: number, width: number): Line[] {
   return segmentsOf(tree, path).flatMap((index): Line[] => {
     const segment = tree.segments[index]!;
-    const common = { segment: index, role: segment.kind, isDim: !isTrained(tree, index) };
+    const common = { segment: index, role: segment.kind, isDim: !isInLoss(tree, index) };
     const text = visible(segment.text).replace(/\n$/, '');
     const lines = text === '' ? [] : wrap(text, width).text.split('\n');
     const asked = tree.decisions.filter(decision => decision.segment === index);
@@ -39,26 +40,22 @@ export function transcript(tree: Tree, path: number, width: number): Line[] {
   });
 }
 
-/** Credit is given to forced text only where it is trained. */
-const isTrained = ({ segments, credit }: Tree, index: number): boolean =>
-  segments[index]!.kind === 'model' ||
-  (segments[index]!.kind === 'forced' && typeof credit?.hard[index] === 'number');
-
-function nameOf({ kind, turn, call }: Segment): string {
+function nameOf({ kind, turn, call, asked }: Segment): string {
   if (kind === 'model') return `Model, turn ${turn + 1}`;
-  if (kind === 'tool') return `Tool ${call?.tool ?? ''}`.trim();
+  if (kind === 'tool') return `Tool ${(call ?? asked)?.tool ?? ''}`.trim();
   return kind === 'prompt' ? 'Prompt' : 'Forced text';
 }
 
 function factsOf(tree: Tree, path: number, index: number): string {
   const { count, entropy, stop, call } = tree.segments[index]!;
-  const parts = [plural(count, 'token')];
+  const parts = [tree.imported?.hasTokens === false ? 'tokens not logged' : plural(count, 'token')];
   if (call !== undefined)
     parts.push(call.outcome, call.shared ? 'shared answer' : `${number(Math.round(call.latencyMs))} ms`);
   if (entropy !== undefined) parts.push(`H ${number(entropy)}`);
-  const advantage = tree.credit?.used === 'hard' ? tree.credit.hard[index] : tree.credit?.soft[path];
-  if (!isTrained(tree, index)) parts.push('not trained');
-  else if (typeof advantage === 'number') parts.push(`A ${signed(advantage)}`);
+  const advantage = advantageOf(tree, path, index, 'used');
+  if (tree.imported !== undefined && tree.credit === undefined) parts.push('advantage not logged');
+  else if (!isInLoss(tree, index)) parts.push('not trained');
+  else if (advantage !== undefined) parts.push(`A ${signed(advantage)}`);
   if (stop !== undefined) parts.push(`ended by ${stop}`);
   return parts.join(' · ');
 }

@@ -40,6 +40,10 @@ let tree: Tree | undefined;
 let path = kept.path ?? 0;
 let wantedTree: { id: string; matches: readonly TrajectoryMatch[] } | undefined;
 let isLoading = false;
+/** What the list said last of why there is not more of it. */
+let toldProblem: string | undefined;
+/** The tree that was read before a reload is read again; whatever is looked for later begins with its first. */
+let isRestored = kept.tree !== undefined;
 
 const host = joinHost<TrajectoriesHostVerbs, TrajectoriesViewVerbs>({
   listed(next, isNew) {
@@ -56,7 +60,10 @@ const host = joinHost<TrajectoriesHostVerbs, TrajectoriesViewVerbs>({
 });
 
 const looking = filters(
-  () => report(find()),
+  () => {
+    isRestored = false;
+    report(find());
+  },
   () => list.focus(),
 );
 const status = element('span', { class: 'quiet', role: 'status' });
@@ -172,12 +179,11 @@ function wanted(from: number, to: number): void {
 }
 
 async function load(block: number, of: number): Promise<void> {
-  const got = await host.rows(block * BLOCK, BLOCK);
+  const got = await host.rows(block * BLOCK, BLOCK).finally(() => of === generation && asked.delete(block));
   if (of !== generation) return;
-  asked.delete(block);
   got.forEach((row, i) => rows.set(block * BLOCK + i, row));
   list.refill();
-  if (block === 0 && list.index < 0 && kept.tree === undefined) chooseFirst(got);
+  if (block === 0 && list.index < 0 && !isRestored) chooseFirst(got);
 }
 
 /** Something to read at once: the tree that was read before, where it is on the new list, else the first. */
@@ -233,7 +239,7 @@ function fillRow(element: HTMLElement, index: number): void {
     row.reward === undefined ? 'not judged' : `R ${number(row.reward)}`,
     row.matches !== undefined && row.matches.length > 0
       ? `${row.matches.length} of ${row.paths} found`
-      : `${row.paths} trajectories, ${row.branches} branched, ${row.refused} refused`,
+      : `${row.paths} trajectories${row.branches === undefined ? '' : `, ${row.branches} branched, ${row.refused ?? 0} refused`}`,
   ];
   element.setAttribute('aria-label', `Step ${step}, tree ${id}, ${question}, ${facts.join(', ')}`);
   element.title = question;
@@ -272,6 +278,9 @@ function drawStatus(): void {
   filled.style.width = `${100 * share}%`;
   cancel.hidden = isDone || found === undefined;
   nothing.hidden = !isDone || shown > 0 || trees === 0;
-  if (problem !== undefined) failure.textContent = problem;
+  // A failure of something else stays.
+  if (problem === toldProblem) return;
+  toldProblem = problem;
+  failure.textContent = problem ?? '';
   failure.hidden = problem === undefined;
 }

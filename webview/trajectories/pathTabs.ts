@@ -27,7 +27,9 @@ export function drawTabs(
           onclick: () => go(index),
           onkeydown: event => {
             const step = { ArrowRight: 1, ArrowLeft: -1 }[(event as KeyboardEvent).key];
-            if (step !== undefined) go((path + step + count) % count);
+            if (step === undefined) return;
+            event.preventDefault();
+            go((path + step + count) % count);
           },
         },
         textOf(tree, index),
@@ -53,7 +55,7 @@ function labelOf({ paths }: Tree, index: number, isFound: boolean): string {
     reward === undefined ? 'not judged' : `reward ${number(reward.total)}`,
     ...(reward === undefined ? [] : [reward.correct ? 'right' : 'wrong']),
     `${calls} tool call${calls === 1 ? '' : 's'}`,
-    `ended by ${stop}`,
+    stop === undefined ? 'its end is not logged' : `ended by ${stop}`,
     ...(from === undefined ? [] : [`branch of ${from.path}`]),
     ...(isFound ? ['found'] : []),
   ].join(', ');

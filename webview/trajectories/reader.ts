@@ -172,10 +172,10 @@ function factsOf(tree: Tree, path: number): string {
     reward === undefined
       ? 'not judged'
       : `reward ${number(reward.total)} (${reward.correct ? 'right' : 'wrong'})`,
-    soft === undefined ? 'no advantage' : `A ${signed(soft)}`,
+    soft !== undefined ? `A ${signed(soft)}` : tree.imported ? 'advantage not logged' : 'no advantage',
     `${calls} tool call${calls === 1 ? '' : 's'}`,
-    `ended by ${stop}`,
-    `accepted: ${tree.task.references.join(' | ')}`,
+    stop === undefined ? 'its end is not logged' : `ended by ${stop}`,
+    `accepted: ${tree.task.references.join(' | ') || 'not logged'}`,
     ...(reward?.answer === undefined ? [] : [`answered: ${reward.answer}`]),
   ].join(' · ');
 }

@@ -1,7 +1,7 @@
 /** What a segment is, in words and numbers. Knows nothing of the page. */
 import { plain, type Line } from '../../src/core/explain.ts';
 import { branchValue, rewardsThrough } from '../../src/core/branchValue.ts';
-import { prefixWeights, segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
+import { isInLoss, prefixWeights, segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
 import type { Decision, Segment, Tree } from '../../src/core/types.ts';
 import { number, shorten, signed } from '../shared/format.ts';
 
@@ -17,7 +17,7 @@ export const segmentName = (segment: Segment): string =>
 export function segmentLines(tree: Tree, index: number, paths: readonly number[]): Line[] {
   const segment = tree.segments[index]!;
   const { count, entropy, stop, call, asked } = segment;
-  const trained = segment.kind === 'model' ? 'trained' : 'not trained';
+  const trained = isInLoss(tree, index) ? 'trained' : 'not trained';
   return [
     {
       term: 'tokens',

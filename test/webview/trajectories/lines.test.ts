@@ -39,6 +39,27 @@ describe('a transcript', () => {
     assert.equal(labelOf(lines[3]!), 'Model, turn 1, 48 tokens · H 0.21 · A 0 · ended by call');
   });
 
+  it('has the advantage that the update used, also where it compared turns of the same state', () => {
+    const { tree } = smallTree();
+    tree.credit = {
+      soft: [1, -1],
+      hard: [null, 0, null, 1, -1],
+      used: 'step',
+      steps: [[], [0.5, 0.25], [], [0], [0]],
+    };
+    assert.match(transcript(tree, 1, 80)[3]!.facts!, /A −0\.75/);
+  });
+
+  it('says of an imported trajectory what is not logged', () => {
+    const { tree } = smallTree();
+    delete tree.credit;
+    tree.imported = { source: 'verl', hasTokens: false };
+    assert.equal(
+      transcript(tree, 1, 80)[3]!.facts,
+      'tokens not logged · H 0.21 · advantage not logged · ended by call',
+    );
+  });
+
   it('wraps, shows control characters, and goes from heading to heading', () => {
     const { tree } = smallTree();
     tree.segments[2]!.text = `${'x'.repeat(200)}\u0007`;
