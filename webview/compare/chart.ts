@@ -30,7 +30,6 @@ export function metricChart(start: string, hears: Hears, chosen: () => void): Me
     onchange: () => {
       key = select.value;
       chosen();
-      select.focus();
     },
   });
   return {
@@ -44,10 +43,13 @@ export function metricChart(start: string, hears: Hears, chosen: () => void): Me
     show(compared, metrics, how, view) {
       const metric = metrics.find(one => one.key === key) ?? metrics[0];
       if (!metric) return;
+      const hadFocus = document.activeElement === select;
       if (drawn?.key !== metric.key) {
         drawn = { key: metric.key, chart: lineChart(`${metric.chart}: ${metric.label}`, hears) };
         drawn.chart.root.querySelector('h3')?.replaceChildren(select);
         root.replaceChildren(drawn.chart.root);
+        // It was moved, which takes the keyboard away from it.
+        if (hadFocus) select.focus();
       }
       const keys = metrics.map(one => one.key).join(' ');
       if (keys !== offered) select.replaceChildren(...options(metrics));

@@ -199,9 +199,16 @@ function drawOutcome({ groups, states: known }: Compared): void {
   if (document.activeElement !== target) target.value = String(goal);
   const common = Math.min(...known.map(({ summaries }) => summaries.at(-1)?.step ?? 0));
   const outcomes = outcomesOf(groups, known, goal);
-  outcome.replaceChildren(
-    outcomeTable(outcomes, runs, { target: goal, common, open: run => report(host.openRun(run)) }),
-  );
+  const table = outcomeTable(outcomes, runs, {
+    target: goal,
+    common,
+    open: run => report(host.openRun(run)),
+  });
+  // While runs are live it is drawn anew all the time: what the keyboard is on stays.
+  if (outcome.firstElementChild?.isEqualNode(table)) return;
+  const held = [...outcome.querySelectorAll('button')].findIndex(one => one === document.activeElement);
+  outcome.replaceChildren(table);
+  if (held >= 0) outcome.querySelectorAll('button')[held]?.focus();
 }
 
 /** A point of one chart is none of another, but its place on the axis is. */
