@@ -178,6 +178,7 @@ export class Panels implements vscode.Disposable {
     return {
       ...this.#source.verbs(held),
       ready: () => {
+        opened.session?.end('The view began again.');
         for (const folder of foldersOf(opened.subject)) this.#source.check(folder);
         // The answer goes out before the first facts.
         setImmediate(() => this.#begin(opened, port));
@@ -207,6 +208,7 @@ export class Panels implements vscode.Disposable {
 
   #begin(opened: OpenPanel, port: Port): void {
     if (!opened.panel.visible || !this.#open.has(opened)) return;
+    // A view may ask twice before the first turn.
     opened.session?.end('The view began again.');
     const { remote: view, close } = connect<ViewVerbs>(port);
     const { runs, facts } = FOLLOWED[opened.kind];

@@ -49,8 +49,8 @@ export function listen(root: HTMLElement, ground: Ground): void {
 }
 
 function openEnd({ place, open }: Ground, path: number): void {
-  const tree = place()?.tree;
-  if (tree?.credit && tree.paths[path]) open(path, tree.paths[path].leaf);
+  const end = place()?.tree.paths[path];
+  if (end) open(path, end.leaf);
 }
 
 /** True where the key meant something. */
@@ -62,7 +62,7 @@ function press(ground: Ground, event: KeyboardEvent): boolean {
     case 'Enter': {
       if (ground.unfold(chosen.segment)) return true;
       const box = layout.boxOf[chosen.segment];
-      if (box && (tree.credit || tree.imported)) ground.open(layout.lanes[box.lane]!, chosen.segment);
+      if (box) ground.open(layout.lanes[box.lane]!, chosen.segment);
       return true;
     }
     case '+':

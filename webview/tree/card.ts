@@ -1,14 +1,12 @@
 /** The card beside the tree: every number of the chosen decision and segment, and of a pinned one. Knows nothing of the drawing. */
-import { decisionLines, formula, OUTCOMES, verdict, type Around, type Line } from '../../src/core/explain.ts';
+import { decisionLines, formula, OUTCOMES, verdict, type Around } from '../../src/core/explain.ts';
 import { pathsThrough } from '../../src/core/tree.ts';
 import type { Decision, Tree } from '../../src/core/types.ts';
 import { element } from '../shared/element.ts';
-import { number, shorten } from '../shared/format.ts';
+import { shorten } from '../shared/format.ts';
 import { segmentLines, segmentName, valueSentence } from './explain.ts';
+import { lines, rewardPart, textPart } from './parts.ts';
 import type { Selection } from './walk.ts';
-
-/** Characters of a segment's text that the card shows; the trajectory shows all. */
-const TEXT_LIMIT = 700;
 
 /** What the card is about. */
 export interface Shown {
@@ -18,13 +16,13 @@ export interface Shown {
   around: Around;
 }
 
-/** Something to do with a segment of a written tree. */
+/** Something to do with a segment of a tree. */
 export interface Action {
   label: string;
   meaning: string;
   name: string;
-  /** Whether it needs nothing but the tree: the others need the run's policy and tools. */
-  isForImported?: boolean;
+  /** Whether it needs a tree that is written, and the policy and tools of its run. */
+  needsPolicy: boolean;
   act(path: number, segment: number): void;
 }
 
@@ -46,7 +44,9 @@ export function card(
         other(about) ?? [...decisionPart(tree, about, around), ...segmentPart(tree, about.segment, actions)];
       const held =
         pinned && element('section', { class: 'held' }, element('h3', {}, 'Pinned'), ...part(pinned));
-      const next = element('div', {}, ...part(selection), held);
+      // Two segments may read the same, but their buttons do not do the same.
+      const about = JSON.stringify([tree.id, selection, pinned]);
+      const next = element('div', { 'data-about': about }, ...part(selection), held);
       // A fact that changes nothing here neither moves the reader's place nor is read out.
       if (root.firstElementChild?.isEqualNode(next)) return;
       root.replaceChildren(next);
@@ -74,54 +74,23 @@ function segmentPart(tree: Tree, index: number, actions: readonly Action[]): Nod
   const ends = paths.filter(path => tree.paths[path]!.leaf === index);
   const heading = segmentName(segment);
   const asked = segment.call ?? segment.asked;
+  const offered = actions.filter(({ needsPolicy }) => !needsPolicy || tree.credit || tree.isDropped);
   const buttons =
-    paths.length > 0 && (tree.credit || tree.imported)
-      ? [
+    paths.length === 0
+      ? []
+      : offered.map(({ name, label, meaning, act }) =>
           element(
-            'div',
-            { class: 'actions' },
-            ...actions
-              .filter(action => action.isForImported || !tree.imported)
-              .map(action =>
-                element(
-                  'vscode-button',
-                  { class: action.name, title: action.meaning, onclick: () => action.act(paths[0]!, index) },
-                  action.label,
-                ),
-              ),
+            'vscode-button',
+            { class: name, title: meaning, onclick: () => act(paths[0]!, index) },
+            label,
           ),
-        ]
-      : [];
+        );
   return [
     element('h2', {}, heading[0]!.toUpperCase() + heading.slice(1)),
     lines(segmentLines(tree, index, paths)),
     ...(asked?.argument ? [element('p', { class: 'quiet' }, shorten(asked.argument, 200))] : []),
-    ...(segment.text ? [element('pre', {}, cut(segment.text))] : []),
-    ...ends.flatMap(path => reason(tree, path)),
-    ...buttons,
+    ...textPart(segment),
+    ...ends.flatMap(path => rewardPart(tree, path)),
+    ...(buttons.length > 0 ? [element('div', { class: 'actions' }, ...buttons)] : []),
   ];
-}
-
-const cut = (text: string): string => (text.length > TEXT_LIMIT ? `${text.slice(0, TEXT_LIMIT)}…` : text);
-
-function reason(tree: Tree, path: number): Node[] {
-  const reward = tree.paths[path]?.reward;
-  if (!reward) return [];
-  const parts = Object.entries(reward.parts).map(([name, value]) => ({ term: name, value: number(value) }));
-  return [
-    element('h2', {}, `Reward ${number(reward.total)}`),
-    element('p', {}, reward.reason),
-    ...(parts.length > 0 ? [lines(parts)] : []),
-  ];
-}
-
-function lines(all: readonly Line[]): HTMLElement {
-  return element(
-    'dl',
-    {},
-    ...all.flatMap(({ term, value, meaning }) => [
-      element('dt', { title: meaning }, term),
-      element('dd', { title: meaning }, value),
-    ]),
-  );
 }

@@ -107,7 +107,7 @@ function pannable(root: HTMLElement): void {
   let held: (Spot & { left: number; top: number }) | undefined;
   root.addEventListener('pointerdown', event => {
     const isOnBar =
-      event.target !== root && (event.offsetX > root.clientWidth || event.offsetY > root.clientHeight);
+      event.target === root && (event.offsetX > root.clientWidth || event.offsetY > root.clientHeight);
     if (event.button !== 0 || isOnBar || (event.target as Element).closest('[data-key], [data-path]')) return;
     held = { x: event.clientX, y: event.clientY, left: root.scrollLeft, top: root.scrollTop };
     root.setPointerCapture(event.pointerId);

@@ -5,9 +5,7 @@ import { element } from '../shared/element.ts';
 import { number, shorten, signed } from '../shared/format.ts';
 import { segmentName } from './explain.ts';
 import type { Ghost } from './ghosts.ts';
-
-/** Characters of a segment's text that the card shows. */
-const TEXT_LIMIT = 700;
+import { lines, rewardPart, textPart } from './parts.ts';
 
 export interface GhostActs {
   open(path: number, segment: number): void;
@@ -38,8 +36,8 @@ export function ghostCard(ghost: Ghost, segment: number, acts: GhostActs): Node[
         : [{ term: 'call', value: `${here.call.tool}: ${here.call.outcome}` }]),
     ]),
     ...(here.call ? [element('p', { class: 'quiet' }, shorten(here.call.argument, 200))] : []),
-    element('pre', {}, here.text.length > TEXT_LIMIT ? `${here.text.slice(0, TEXT_LIMIT)}…` : here.text),
-    ...ends.flatMap(path => rewardOf(ghost, path)),
+    ...textPart(here),
+    ...ends.flatMap(path => rewardPart(tree, path)),
     element(
       'div',
       { class: 'actions' },
@@ -91,24 +89,3 @@ function provenance({ counterfactual }: Ghost): Line[] {
     { term: 'drawn', value: `${new Date(at).toLocaleString()}, in ${seconds.toFixed(1)} s` },
   ];
 }
-
-function rewardOf({ counterfactual }: Ghost, path: number): Node[] {
-  const reward = counterfactual.tree.paths[path]?.reward;
-  if (!reward) return [];
-  const parts = Object.entries(reward.parts).map(([term, value]) => ({ term, value: number(value) }));
-  return [
-    element('h2', {}, `Reward ${number(reward.total)}`),
-    element('p', {}, reward.reason),
-    ...(parts.length > 0 ? [lines(parts)] : []),
-  ];
-}
-
-const lines = (all: readonly Line[]): HTMLElement =>
-  element(
-    'dl',
-    {},
-    ...all.flatMap(({ term, value, meaning }) => [
-      element('dt', { title: meaning }, term),
-      element('dd', { title: meaning }, value),
-    ]),
-  );

@@ -49,23 +49,25 @@ const open = (path: number, segment: number): void => {
   if (own) report(host.openTrajectory(own.ghost.counterfactual.id, own.path, own.segment));
   else if (tree) report(host.openTrajectory(tree.id, path, segment));
 };
-/** What can be done with a segment of a written tree, as buttons on the card. */
+/** What can be done with a segment, as buttons on the card. */
 const ACTIONS: readonly Action[] = [
   {
     name: 'open-text',
     label: 'Open as Text',
     meaning: 'Open the trajectory in an editor, at this segment (Enter)',
-    isForImported: true,
+    needsPolicy: false,
     act: open,
   },
   {
     name: 'branch-from',
     label: 'Branch from Here…',
+    needsPolicy: true,
     meaning: 'Let a policy go on from here, beside the training, and see what it would have earned',
     act: (path, segment) => tree && report(host.branchFrom(tree.id, path, segment)),
   },
 ];
 
+const failure = element('div', { class: 'failure', id: 'failure', role: 'alert', hidden: true });
 const title = element('h1');
 const facts = element('p', { class: 'quiet' });
 const steps = stepNavigation(id => {
@@ -89,7 +91,7 @@ document.body.append(
     'main',
     {},
     element('header', {}, element('div', { class: 'title' }, title, steps.root), facts, panel.root),
-    element('div', { class: 'failure', id: 'failure', role: 'alert', hidden: true }),
+    failure,
     element('div', { class: 'split' }, picture.root, details.root),
   ),
   keys.root,
@@ -115,6 +117,7 @@ function go(next: ViewSubject): void {
   asked = next.segment;
   keep();
   if (isOther) {
+    failure.hidden = true;
     tree = undefined;
     pinned = undefined;
     chosen = next.segment === undefined ? undefined : { segment: next.segment };

@@ -28,8 +28,6 @@ export function walk(tree: Tree, layout: Layout, at: Selection, key: string): Se
   return box && move?.({ tree, layout, at, box });
 }
 
-export const isMove = (key: string): boolean => Object.hasOwn(MOVES, key);
-
 const boxTo = (box: Box | undefined): Selection | undefined => box && { segment: box.segments[0]! };
 
 const vertical =
