@@ -159,18 +159,7 @@ function replace(from: string, to: string): void {
 
 /** The checkpoint's sidecar, after every file that it names was found as it was written; throws a FailureError where one was not. */
 export async function verifyCheckpoint(folder: string, mayLack: readonly string[] = []): Promise<Sidecar> {
-  const broken = (message: string): FailureError => new FailureError({ where: 'store', message });
-  const path = join(folder, CHECKPOINT_FILES.state);
-  let json: unknown;
-  try {
-    json = JSON.parse(fs.readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw broken(`${CHECKPOINT_FILES.state} cannot be read (${(error as Error).message}).`);
-  }
-  const sidecar = sidecarShape(json, CHECKPOINT_FILES.state);
-  if (sidecar.format.major > MAJOR) throw broken('it was written by a newer version of Branchpoint.');
-  if (sidecar.crc !== undefined && sidecar.crc !== sumOf(sidecar.state, sidecar.files))
-    throw broken(`${CHECKPOINT_FILES.state} is not what was written (checksum).`);
+  const sidecar = readSidecar(folder);
   for (const [name, facts] of Object.entries(sidecar.files)) {
     const stat = statOf(join(folder, name));
     if (!stat && mayLack.includes(name)) continue;
@@ -182,13 +171,29 @@ export async function verifyCheckpoint(folder: string, mayLack: readonly string[
   return sidecar;
 }
 
+const broken = (message: string): FailureError => new FailureError({ where: 'store', message });
+
+/** What a checkpoint says of itself; its files are not looked at. Throws a FailureError where that is not what was written. */
+function readSidecar(folder: string): Sidecar {
+  let json: unknown;
+  try {
+    json = JSON.parse(fs.readFileSync(join(folder, CHECKPOINT_FILES.state), 'utf8'));
+  } catch (error) {
+    throw broken(`${CHECKPOINT_FILES.state} cannot be read (${(error as Error).message}).`);
+  }
+  const sidecar = sidecarShape(json, CHECKPOINT_FILES.state);
+  if (sidecar.format.major > MAJOR) throw broken('it was written by a newer version of Branchpoint.');
+  if (sidecar.crc !== undefined && sidecar.crc !== sumOf(sidecar.state, sidecar.files))
+    throw broken(`${CHECKPOINT_FILES.state} is not what was written (checksum).`);
+  return sidecar;
+}
+
 /** One hash over the files of a folder that hold weights, or of a file: the same for the same weights, in a checkpoint or not. */
 export async function hashWeights(folder: string): Promise<string> {
-  const path = join(folder, CHECKPOINT_FILES.state);
-  // A checkpoint's sidecar tells the hashes; weights elsewhere are read.
   if (statOf(folder)?.isFile() === true) return hashFile(folder);
-  const files = statOf(path)
-    ? sidecarShape(JSON.parse(await fs.promises.readFile(path, 'utf8')), path).files
+  // A checkpoint's sidecar tells the hashes; weights elsewhere are read.
+  const files = statOf(join(folder, CHECKPOINT_FILES.state))
+    ? readSidecar(folder).files
     : await hashFolder(folder);
   const isWeights = (name: string): boolean =>
     name.endsWith('.safetensors') && name !== CHECKPOINT_FILES.optimizer;

@@ -3,7 +3,6 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { differenceOf, type BranchPoint, type Counterfactual } from '../core/counterfactual.ts';
 import type { Tree } from '../core/types.ts';
-import { openRun } from '../run/reader.ts';
 import { branch } from './branch.ts';
 import {
   hasSwitch,
@@ -15,7 +14,7 @@ import {
   type Io,
 } from './commandLine.ts';
 import { realEquipment } from './equipment.ts';
-import { runFolderOf, versions } from './launch.ts';
+import { ownRunOf, versions } from './launch.ts';
 import { oneLine } from './show.ts';
 import { stopOnSignals } from './signals.ts';
 
@@ -23,7 +22,7 @@ import { stopOnSignals } from './signals.ts';
 const SAMPLES = 4;
 
 export async function branchCommand(call: Call, io: Io): Promise<ExitCode> {
-  const run = openRun(runFolderOf(call));
+  const run = ownRunOf(call);
   const tree = textOption(call, 'tree');
   if (tree === undefined) throw new UsageError('--tree is needed: the id of a tree, such as 3.0.');
   const at = pointOf(call);
@@ -103,7 +102,7 @@ const reportOf = (
 });
 
 /** A counterfactual as lines for a terminal. */
-export function showCounterfactual(counterfactual: Counterfactual, original: Tree): string[] {
+function showCounterfactual(counterfactual: Counterfactual, original: Tree): string[] {
   const { id, of, result, weights, temperature, seed, seconds, tree } = counterfactual;
   const cut =
     of.token === undefined

@@ -1,5 +1,5 @@
 /** `train CONFIG --dry-run`: one real step in a folder of its own, its numbers, and nothing kept. Knows nothing of the loop. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../core/config.ts';
@@ -11,6 +11,7 @@ import { hasSwitch, UsageError, type Call, type ExitCode, type Io } from './comm
 import type { Equipment } from './equipment.ts';
 import { makeProgress } from './progress.ts';
 import { work } from './session.ts';
+import { stopOnSignals } from './signals.ts';
 
 /** Prints the step's summary, with `--json` as {"dryRun": …} in the last line. Throws the failure that ended the step. */
 export async function dryRun(run: NewRun, call: Call, io: Io, equipment: Equipment): Promise<ExitCode> {
@@ -19,20 +20,21 @@ export async function dryRun(run: NewRun, call: Call, io: Io, equipment: Equipme
   const parent = mkdtempSync(join(tmpdir(), 'branchpoint-dry-'));
   const clean = (): void => rmSync(parent, { recursive: true, force: true });
   // Who ends a dry run waits for no step; what it started ends with it.
-  const end = (): never => {
+  const unlisten = stopOnSignals(() => {
     clean();
-    process.exit(143);
-  };
-  process.once('SIGTERM', end).once('SIGINT', end);
+    process.exit(130);
+  });
   try {
     const { folder } = await createRun({ ...run, config: oneStep(run.config, parent) });
     const summary = await stepOf(folder, io, equipment);
     io.out.write(
-      hasSwitch(call, 'json') ? `${JSON.stringify({ dryRun: summary })}\n` : `${dryRunText(summary)}\n`,
+      hasSwitch(call, 'json')
+        ? `${JSON.stringify({ dryRun: summary })}\n`
+        : `${dryRunText(summary, run.config)}\n`,
     );
     return 0;
   } finally {
-    process.off('SIGTERM', end).off('SIGINT', end);
+    unlisten();
     clean();
   }
 }
@@ -42,11 +44,17 @@ const oneStep = (config: Config, runs: string): Config => ({
   ...{ runs, steps: 1 },
   optimizer: { ...config.optimizer, warmupSteps: Math.min(1, config.optimizer.warmupSteps) },
   evaluation: { ...config.evaluation, tasks: 0 },
-  // A recording is made by a run that is kept.
-  ...(config.tools.cassette.mode === 'record' && {
-    tools: { ...config.tools, cassette: { ...config.tools.cassette, mode: 'off' as const } },
-  }),
+  tools: { ...config.tools, cassette: recordingApart(config.tools.cassette, runs) },
 });
+
+/** A recording is made by a run that is kept: what a dry run records goes into a copy. */
+function recordingApart(cassette: Config['tools']['cassette'], folder: string): typeof cassette {
+  const { mode, file } = cassette;
+  if (mode === 'off' || mode === 'replay') return cassette;
+  const copy = join(folder, 'recording.jsonl');
+  if (mode === 'replay-or-record' && existsSync(file)) copyFileSync(file, copy);
+  return { mode, file: copy };
+}
 
 async function stepOf(folder: string, io: Io, equipment: Equipment): Promise<MeasuredSummary> {
   let summary: MeasuredSummary | undefined;
@@ -68,15 +76,10 @@ async function stepOf(folder: string, io: Io, equipment: Equipment): Promise<Mea
   throw new FailureError(failure ?? { where: 'bug', message: `The dry run ${outcome} without a step.` });
 }
 
-function dryRunText({
-  seconds,
-  memory,
-  tokens,
-  branches,
-  toolCalls,
-  reward,
-  trajectories,
-}: MeasuredSummary): string {
+function dryRunText(
+  { seconds, memory, tokens, branches, toolCalls, reward, trajectories }: MeasuredSummary,
+  { tools }: Config,
+): string {
   const held = memory === undefined ? '' : `; ${sizeText(memory.worker + (memory.engine ?? 0))} in memory`;
   const idle =
     tokens.trained > 0
@@ -88,6 +91,6 @@ function dryRunText({
     `A step takes ${seconds.total.toFixed(1)} s: ${seconds.rollout.toFixed(1)} s of rollouts, ${seconds.learn.toFixed(1)} s of learning${held}.`,
     `It grew ${trajectories} trajectories of ${tokens.unique.toLocaleString('en-US')} tokens, ${branches.taken} of ${branches.asked} branching questions answered with yes, ${toolCalls.total} tool calls; reward ${reward.mean.toFixed(3)} in the mean.`,
     ...idle,
-    'Nothing of it was kept.',
+    `Nothing of it was kept${tools.cache === '' ? '' : ', but for the answers of tools in tools.cache'}.`,
   ].join('\n');
 }

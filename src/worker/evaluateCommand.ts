@@ -9,7 +9,7 @@ import { reportPage } from '../core/reportPage.ts';
 import { FailureError } from '../core/types.ts';
 import { listCheckpoints } from '../run/checkpoint.ts';
 import { loadConfig } from '../run/configFile.ts';
-import { append, openAppend, writeAtomically } from '../run/disk.ts';
+import { append, makeFolder, openAppend, writeAtomically } from '../run/disk.ts';
 import { hasEvaluation, writeEvaluation } from '../run/evaluations.ts';
 import { Journal } from '../run/journal.ts';
 import { FILES } from '../run/layout.ts';
@@ -39,25 +39,28 @@ interface Target {
 export async function evaluateCommand(call: Call, io: Io): Promise<ExitCode> {
   const target = withOptions(targetOf(call), call);
   const { config, run } = target;
+  const html = textOption(call, 'html');
+  const page = html === undefined ? undefined : resolve(html);
   if (config.data.heldOut === '')
     throw new FailureError({
       where: 'config',
       message: 'The config names no held-out data.',
       fix: 'Set data.heldOut.',
     });
+  // Nobody shall wait for numbers that then cannot be written.
+  if (page !== undefined) makeFolder(dirname(page));
   io.out.write(`evaluating ${target.folder}\n`);
   const log = run === undefined ? undefined : openAppend(join(run, FILES.log));
   const equipment = realEquipment(text => (log ? append(log, Buffer.from(text)) : io.err.write(text)));
   const progress = teller(io);
   const evaluated = await measure(target, equipment, { command: commandOf(call), progress });
   if (run !== undefined) record(run, target, evaluated);
-  const page = textOption(call, 'html');
-  if (page !== undefined) {
-    const of = { run: run === undefined ? basename(target.folder) : basename(run), record: evaluated };
-    writeAtomically(resolve(page), reportPage(evaluationReport(of), of.record));
-    io.out.write(`report: ${resolve(page)}\n`);
-  }
   io.out.write(`${evaluationLine(target.step, evaluated.summary)}\n`);
+  if (page !== undefined) {
+    const of = { run: basename(run ?? target.folder), record: evaluated };
+    writeAtomically(page, reportPage(evaluationReport(of), of.record));
+    io.out.write(`report: ${page}\n`);
+  }
   if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(evaluated.summary)}\n`);
   return 0;
 }
@@ -80,7 +83,9 @@ const commandOf = ({ command, args, options }: Call): string =>
     ...Object.entries(options).flatMap(([name, value]) =>
       value === true ? [`--${name}`] : typeof value === 'string' ? [`--${name}`, value] : [],
     ),
-  ].join(' ');
+  ]
+    .map(word => (/^[\w./\\:=@+,-]+$/.test(word) ? word : `"${word.replaceAll('"', '\\"')}"`))
+    .join(' ');
 
 const measure = (
   target: Target,

@@ -3,10 +3,9 @@ import { resolve } from 'node:path';
 import { responseText } from '../core/tree.ts';
 import { FailureError, type Task, type Tree } from '../core/types.ts';
 import { writeAtomically } from '../run/disk.ts';
-import { openRun } from '../run/reader.ts';
 import { numberOption, textOption, UsageError, type Call, type ExitCode, type Io } from './commandLine.ts';
 import { openDataset } from './dataset.ts';
-import { runFolderOf } from './launch.ts';
+import { ownRunOf } from './launch.ts';
 
 /** A right trajectory, as a row of the file. */
 export interface ExportedRow {
@@ -24,7 +23,7 @@ export async function exportCommand(call: Call, io: Io): Promise<ExitCode> {
   if (file === undefined)
     throw new UsageError('export needs --sft FILE: the file that demonstrations are written to.');
   const each = numberOption(call, 'each', 1) ?? 1;
-  const run = openRun(runFolderOf(call));
+  const run = ownRunOf(call);
   const { data } = run.manifest.config;
   const tasks = new Map((await openDataset(data.train, data)).tasks.map(task => [task.id, task]));
   const rows: ExportedRow[] = [];

@@ -12,7 +12,7 @@ import { createRun } from '../run/create.ts';
 import { append, openAppend } from '../run/disk.ts';
 import { FILES } from '../run/layout.ts';
 import { connectWorker, liveLock } from '../run/lock.ts';
-import { openRun } from '../run/reader.ts';
+import { openRun, type Run } from '../run/reader.ts';
 import {
   UsageError,
   hasSwitch,
@@ -51,7 +51,7 @@ export async function trainCommand(call: Call, io: Io): Promise<ExitCode> {
 
 /** `resume RUN`: lifts a live worker's pause, or goes on from the last checkpoint. */
 export async function resumeCommand(call: Call, io: Io): Promise<ExitCode> {
-  const folder = runFolderOf(call);
+  const { folder } = ownRunOf(call);
   if (!liveLock(folder) && fold(await openRun(folder).events()).status === 'finished') {
     io.out.write(`${folder} has finished already.\n`);
     return 0;
@@ -95,6 +95,14 @@ export async function stopCommand(call: Call, io: Io): Promise<ExitCode> {
 
 /** The run folder that a command names first. */
 export const runFolderOf = (call: Call): string => openRun(resolve(call.args[0]!)).folder;
+
+/** The run that a command names first; refuses rollouts of another program, in whose folders nothing is done. */
+export function ownRunOf(call: Call): Run {
+  const run = openRun(resolve(call.args[0]!));
+  // Only a run of our own has a manifest, and another says so.
+  void run.manifest;
+  return run;
+}
 
 /** The config with what the command line says instead, checked again. */
 function changed(config: Config, call: Call): Config {

@@ -5,19 +5,19 @@ import { toolTags } from '../core/configToolRules.ts';
 import type { RewardConfig } from '../core/configTools.ts';
 import { rescoreStep, summed, type Rescored, type RescoredGroup } from '../core/rescore.ts';
 import { FailureError, type Tree } from '../core/types.ts';
-import { openRun, type Run } from '../run/reader.ts';
+import type { Run } from '../run/reader.ts';
 import { readRewardFile } from '../run/rewardFile.ts';
 import { hasSwitch, textOption, UsageError, type Call, type ExitCode, type Io } from './commandLine.ts';
 import { rewardSettings } from './gather.ts';
 import { judgeAll, openReward } from './judges.ts';
-import { runFolderOf } from './launch.ts';
+import { ownRunOf } from './launch.ts';
 import { creditSettings } from './learn.ts';
 import type { OwnReward } from './own/reward.ts';
 import { oneLine } from './show.ts';
 import { stopOnSignals } from './signals.ts';
 
 export async function rescoreCommand(call: Call, io: Io): Promise<ExitCode> {
-  const run = openRun(runFolderOf(call));
+  const run = ownRunOf(call);
   const file = textOption(call, 'reward');
   if (file === undefined)
     throw new UsageError('--reward is needed: a JSON file with reward keys, or a config.');
@@ -109,7 +109,7 @@ const LISTED = 20;
 const SHOWN_SHIFT = 0.0005;
 
 /** The outcome as lines for a terminal. */
-export function showRescored(rescored: Rescored): string[] {
+function showRescored(rescored: Rescored): string[] {
   const { steps, trees, trajectories, meanBefore, meanAfter, flips, gained, lost, signChanges } = rescored;
   const changed = rescored.groups.filter(
     group => group.shift >= SHOWN_SHIFT || group.flips > 0 || group.variance !== 'unchanged',

@@ -11,11 +11,15 @@ export function showTree(tree: Tree): string[] {
     `task ${tree.task.id}${tree.task.ability ? ` (${tree.task.ability})` : ''}: ${oneLine(tree.task.question, 160)}`,
     `expects ${references}`,
     ...probeLines(tree),
+    ...(tree.imported ? [importedLine(tree.imported)] : []),
     ...(isCounterfactual(tree.id) ? ['a counterfactual: not trained on'] : []),
     ...(tree.isDropped ? ['dropped by the filter: all trajectories earned the same'] : []),
   ];
   return [...head, ...drawSegment(tree, 0, '', '')];
 }
+
+const importedLine = ({ source, hasTokens }: NonNullable<Tree['imported']>): string =>
+  `imported from ${source}, which logged no branches${hasTokens ? '' : ' and no tokens'}`;
 
 /** What decided how many trajectories start from the prompt. */
 function probeLines({ probe, total, initial }: Tree): string[] {
@@ -55,7 +59,7 @@ function segmentLabel(tree: Tree, index: number): string {
   const facts = [
     `${index} ${segment.kind}`,
     callLabel(segment),
-    `${segment.count} tokens`,
+    tree.imported?.hasTokens === false ? '' : `${segment.count} tokens`,
     segment.entropy === undefined ? '' : `H ${segment.entropy.toFixed(3)}`,
     hard === undefined || hard === null ? '' : `hard ${signed(hard)}`,
     segment.stop === undefined ? '' : `ends by ${segment.stop}`,
@@ -63,9 +67,9 @@ function segmentLabel(tree: Tree, index: number): string {
   return `${facts.filter(fact => fact !== '').join('  ')}  ${oneLine(segment.text, 72)}`;
 }
 
-const callLabel = ({ call }: Segment): string =>
+const callLabel = ({ call, asked }: Segment): string =>
   call === undefined
-    ? ''
+    ? (asked?.tool ?? '')
     : `${call.tool} ${call.outcome}${call.shared ? ', shared' : ''} ${Math.round(call.latencyMs)} ms`;
 
 /** The question's numbers and its answer, also where the answer was no. */
@@ -96,7 +100,8 @@ function pathLabel(tree: Tree, index: number): string {
   const soft = tree.credit?.soft[index];
   const reward = path.reward;
   const parts = Object.entries(reward?.parts ?? {}).map(([name, value]) => `${name} ${signed(value)}`);
-  const judged = reward ? `reward ${signed(reward.total)} (${parts.join(', ')})  ` : '';
+  const named = parts.length > 0 ? ` (${parts.join(', ')})` : '';
+  const judged = reward ? `reward ${signed(reward.total)}${named}  ` : '';
   const credited = soft === undefined ? '' : `soft ${signed(soft)}  `;
   const mark = reward ? (reward.correct ? '✓ ' : '✗ ') : '';
   return `path ${index} (${origin})  ${mark}${judged}${credited}${oneLine(reward?.answer ?? '', 40)}  ${reward?.reason ?? ''}`.trimEnd();
@@ -106,6 +111,7 @@ function pathLabel(tree: Tree, index: number): string {
 export const STEP_HEADS =
   'step     reward   right  entropy  after tool  taken  refused  calls      loss     grad  seconds';
 
+/** `steps` is 0 where it is not known how many there shall be. */
 export function stepRow(step: number, steps: number, summary: StepSummary): string {
   const { reward, accuracy, entropy, branches, toolCalls, loss, gradientNorm, seconds } = summary;
   const cells: [string, number][] = [
@@ -120,7 +126,10 @@ export function stepRow(step: number, steps: number, summary: StepSummary): stri
     [measured(gradientNorm, 3), 9],
     [measured(seconds?.total, 1), 9],
   ];
-  return `${step}/${steps}`.padEnd(7) + cells.map(([text, width]) => text.padStart(width)).join('');
+  return (
+    (steps > 0 ? `${step}/${steps}` : String(step)).padEnd(7) +
+    cells.map(([text, width]) => text.padStart(width)).join('')
+  );
 }
 
 const measured = (value: number | undefined, digits: number): string =>

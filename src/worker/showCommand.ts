@@ -1,4 +1,5 @@
 /** `show RUN`: reads a run folder and prints its steps or trees. Knows nothing of how they are drawn. */
+import { basename } from 'node:path';
 import { fold } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
 import { openRun, type Run } from '../run/reader.ts';
@@ -39,8 +40,14 @@ async function treeLines(
 async function stepLines(run: Run, isJson: boolean): Promise<string[]> {
   const state = fold(await run.events());
   if (isJson) return state.summaries.map(({ step, summary }) => JSON.stringify({ step, ...summary }));
-  const { steps } = run.manifest.config;
-  const head = `${run.manifest.name}: ${state.status}, ${state.summaries.length} of ${steps} steps, ${state.trees.length} trees`;
+  const done = `${state.summaries.length}`;
+  const trees = `${state.trees.length} trees`;
+  // Nothing says how many steps an imported run is to do.
+  const steps = run.source === undefined ? run.manifest.config.steps : 0;
+  const head =
+    run.source === undefined
+      ? `${run.manifest.name}: ${state.status}, ${done} of ${steps} steps, ${trees}`
+      : `${basename(run.folder)}: imported from ${run.source}, ${done} steps, ${trees}`;
   const rows = state.summaries.map(({ step, summary }) => stepRow(step, steps, summary));
   const evaluations = state.evaluations.map(({ step, summary }) => evaluationLine(step, summary));
   const failure = state.failure === undefined ? [] : [`failed: ${state.failure.message}`];

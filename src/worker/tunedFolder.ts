@@ -15,6 +15,7 @@ import {
   syncFolder,
   writeAtomically,
 } from '../run/disk.ts';
+import { count, record } from '../run/shape.ts';
 import type { RunTokenizer } from './equipment.ts';
 import type { Policy } from './policy/policy.ts';
 import type { SftState } from './sft.ts';
@@ -32,15 +33,18 @@ export function openTuned(folder: string): SftState | undefined {
   putInPlace(folder);
   const path = join(folder, STATE);
   if (!statOf(path)) return undefined;
-  const { updates, tokens, rows } = JSON.parse(fs.readFileSync(path, 'utf8')) as Partial<SftState>;
-  if (updates === undefined || tokens === undefined || rows === undefined)
+  try {
+    return stateShape(JSON.parse(fs.readFileSync(path, 'utf8')), path);
+  } catch (error) {
     throw new FailureError({
       where: 'store',
-      message: `${path} does not say how far the fine-tuning has come.`,
+      message: `${path} does not say how far the fine-tuning has come: ${(error as Error).message}`,
       fix: 'Name another folder with --out.',
     });
-  return { updates, tokens, rows };
+  }
 }
+
+const stateShape = record<SftState>({ updates: count, tokens: count, rows: count });
 
 /**
  * Writes everything beside, which then counts by one rename, and puts it in place. Weights are the only file of a save that other

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -137,7 +138,10 @@ describe('branchpoint', () => {
     const folder = join(parent, 'tried');
     mkdirSync(folder);
     await makeTinyModel(join(folder, 'model'));
-    const own = writeConfig(folder, { optimizer: { warmupSteps: 2 } });
+    const own = writeConfig(folder, {
+      optimizer: { warmupSteps: 2 },
+      tools: { cassette: { mode: 'replay-or-record', file: 'recording.jsonl' } },
+    });
     const files = readdirSync(folder);
     const { code, out, err } = await run('train', own, '--dry-run', '--json');
     assert.equal(code, 0, err);
@@ -148,6 +152,25 @@ describe('branchpoint', () => {
     assert.deepEqual(readdirSync(folder), files);
     assert.match((await run('train', own, '--dry-run')).out, /A step takes .* s: .*\n.*8 trajectories/);
     assert.equal((await run('train', own, '--dry-run', '--detach')).code, 2);
+  });
+
+  it('shows rollouts of another program, and does nothing in their folder', async () => {
+    const folder = join(parent, 'rollouts');
+    mkdirSync(folder);
+    const row = { input: 'What is 2+2?', output: '<answer>4</answer>', gts: '4', score: 1, step: 7 };
+    writeFileSync(join(folder, '7.jsonl'), `${JSON.stringify(row)}\n`);
+    utimesSync(join(folder, '7.jsonl'), 1_700_000_000, 1_700_000_000);
+    const steps = await run('show', folder);
+    assert.match(steps.out, /^rollouts: imported from verl, 1 steps, 1 trees\n.*\n7 +\+1\.000 +100\.0%/);
+    const tree = await run('show', folder, '--tree', '7.0');
+    assert.match(tree.out, /which logged no branches and no tokens/);
+    assert.doesNotMatch(tree.out, /0 tokens/);
+    for (const command of ['resume', 'branch', 'rescore']) {
+      const { code, err } = await run(command, folder);
+      assert.equal(code, 1, command);
+      assert.match(err, /was imported from verl/, command);
+    }
+    assert.deepEqual(readdirSync(folder), ['7.jsonl']);
   });
 
   it('names file, line, key and fix of a config’s mistake', async () => {

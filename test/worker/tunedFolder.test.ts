@@ -73,6 +73,16 @@ describe('the folder of a fine-tuned policy', () => {
       assert.deepEqual([...ends], [earlier, 2]);
     });
 
+  it('is refused where its state is damaged, and the message names the file', async () => {
+    const folder = join(parent, 'damaged');
+    openTuned(folder);
+    await save(folder, 1);
+    for (const text of ['{"updates": 1', '{"updates": 1, "tokens": "many", "rows": 1}']) {
+      writeFileSync(join(folder, 'sft.json'), text);
+      assert.throws(() => openTuned(folder), /damaged.sft\.json does not say how far/);
+    }
+  });
+
   it('keeps what else lies in it', async () => {
     const folder = join(parent, 'shared');
     openTuned(folder);

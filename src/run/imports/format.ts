@@ -10,7 +10,7 @@ export interface StepFile {
 
 export interface Format {
   source: string;
-  /** The folder's files of rollouts, ascending by step, each step once; none where it is not of this format. Reads no content. */
+  /** The folder's files of rollouts, ascending by step; none where it is not of this format. Reads no content. */
   filesIn(folder: string): StepFile[];
   /** Whether a file that begins so is one of this format; `head` may end inside its first row. */
   begins(head: string): boolean;

@@ -39,9 +39,11 @@ interface Found {
 /** Undefined where the folder's files are of no format that is known here. */
 function formatOf(folder: string): Found | undefined {
   for (const format of FORMATS) {
+    let head = '';
     const files = filesIn(format, folder);
-    const head = files.map(({ path }) => headOf(path)).find(text => text !== '');
-    if (head !== undefined && format.begins(head)) return { format, files };
+    // A long run has thousands of files: no more of them are opened than are empty.
+    const begun = files.find(({ path }) => (head = headOf(path)) !== '');
+    if (begun && format.begins(head)) return { format, files };
   }
   return undefined;
 }
@@ -57,7 +59,9 @@ function orNothing<T>(read: () => T, nothing: T): T {
   }
 }
 
-const filesIn = (format: Format, folder: string): StepFile[] => orNothing(() => format.filesIn(folder), []);
+/** Of two files of one step, as 1.jsonl and 01.jsonl are, only the first counts. */
+const filesIn = (format: Format, folder: string): StepFile[] =>
+  orNothing(() => format.filesIn(folder), []).filter(({ step }, i, files) => step !== files[i - 1]?.step);
 
 const headOf = (path: string): string => orNothing(() => readSpan(path, 0, HEAD).toString('utf8'), '');
 

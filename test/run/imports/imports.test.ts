@@ -193,6 +193,21 @@ describe('rollouts of verl', () => {
       assert.equal(await glanceAt(folder), undefined);
       assert.throws(() => openRun(folder), /is not a run folder/);
     }));
+
+  it('are not seen where a folder only bears the name of a file', () =>
+    inFolder(async folder => {
+      mkdirSync(join(folder, '1.jsonl'));
+      assert.equal(await glanceAt(folder), undefined);
+    }));
+
+  it('have each step once', () =>
+    inFolder(async folder => {
+      for (const name of ['2.jsonl', '02.jsonl', '10.jsonl']) write(join(folder, name), [row()]);
+      assert.deepEqual(
+        (await openRun(folder).trees()).map(({ id }) => id),
+        ['2.0', '10.0'],
+      );
+    }));
 });
 
 const FLAT: Values = {
