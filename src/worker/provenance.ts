@@ -9,6 +9,8 @@ export interface Measuring {
   config: Config;
   /** Folder of the weights. */
   weights: string;
+  /** SHA-256 of the tasks' file as it was read; absent where it was read only now. */
+  tasksHash?: string | undefined;
   /** Source of the chat template. */
   template: string | undefined;
   /** Tags of the tools. */
@@ -23,7 +25,10 @@ export async function provenanceOf(measuring: Measuring): Promise<Provenance> {
   const { config, weights, template, tools, versions, command } = measuring;
   const { data, reward } = config;
   const { module, command: program } = reward.custom;
-  const [weightsHash, tasksHash] = await Promise.all([hashWeights(weights), hashFile(data.heldOut)]);
+  const [weightsHash, tasksHash] = await Promise.all([
+    hashWeights(weights),
+    measuring.tasksHash ?? hashFile(data.heldOut),
+  ]);
   return {
     at: timestamp(),
     ...(command !== undefined && { command }),

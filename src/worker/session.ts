@@ -344,6 +344,8 @@ async function openEvaluations(
       provenanceOf({
         config,
         weights: folderOf(step),
+        // The run refused to start with other tasks than these, and their file may have gone since.
+        tasksHash: life.manifest.hashes['heldOut'],
         template: tokenizer.template,
         tools: tags,
         versions: life.manifest.versions,

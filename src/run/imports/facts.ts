@@ -96,10 +96,11 @@ function rewardNumbers(judged: readonly IndexRow[]): StepSummary['reward'] {
 function groupNumbers(groups: readonly Group[]): StepSummary['groups'] {
   const counts = { allRight: 0, mixed: 0, allWrong: 0 };
   for (const { rows } of groups) {
-    const right = rows.filter(({ correct }) => correct).length;
-    counts[right === rows.length ? 'allRight' : right > 0 ? 'mixed' : 'allWrong']++;
+    const judged = rows.filter(({ reward }) => reward !== undefined);
+    const right = judged.filter(({ correct }) => correct).length;
+    if (judged.length > 0) counts[right === judged.length ? 'allRight' : right > 0 ? 'mixed' : 'allWrong']++;
   }
-  const flat = groups.filter(({ rows }) => new Set(rewardsOf(rows)).size <= 1).length;
+  const flat = groups.filter(({ rows }) => new Set(rewardsOf(rows)).size === 1).length;
   return { ...counts, flat };
 }
 
