@@ -12,10 +12,10 @@ export const IMPORT_COMMANDS = { openRollouts, closeRollouts };
 /** From VS Code's own explorer with a folder; resolves with the run's folder. The folder is remembered over windows. */
 async function openRollouts(app: App, argument: unknown): Promise<string | undefined> {
   const folder =
+    // The button of a view is given the row that has the focus there: it is not what to open.
     argument instanceof vscode.Uri
       ? argument.fsPath
-      : (targetOf(argument).runFolder ??
-        (await pickFolder('Open as Run', `${COMMANDS.openRollouts.title} (a folder with its files)`)));
+      : await pickFolder('Open as Run', `${COMMANDS.openRollouts.title} (a folder with its files)`);
   if (folder === undefined) return undefined;
   if (importOf(folder) === undefined)
     throw new FailureError({
@@ -34,6 +34,10 @@ async function openRollouts(app: App, argument: unknown): Promise<string | undef
 async function closeRollouts(app: App, argument: unknown): Promise<void> {
   const { runFolder } = targetOf(argument);
   const known = app.places.imports();
+  if (runFolder === undefined && known.length === 0) {
+    await vscode.window.showInformationMessage(`No folder was opened by “${COMMANDS.openRollouts.title}”.`);
+    return;
+  }
   const folder =
     runFolder ?? (await vscode.window.showQuickPick(known, { title: COMMANDS.closeRollouts.title }));
   if (folder === undefined) return;

@@ -49,14 +49,13 @@ export async function pickRun(
   except?: string,
 ): Promise<string | undefined> {
   await runs.refresh();
-  const fitting = runs
-    .list()
-    .filter(
-      run =>
-        run.folder !== except &&
-        statusOf(run) !== 'unreadable' &&
-        (states === undefined || states.includes(statusOf(run))),
-    );
+  const fitting = runs.list().filter(
+    run =>
+      run.folder !== except &&
+      statusOf(run) !== 'unreadable' &&
+      // What has a state that is asked for has a worker of ours, which imported runs never have.
+      (states === undefined || (states.includes(statusOf(run)) && run.source === undefined)),
+  );
   if (fitting.length === 0) {
     await vscode.window.showInformationMessage(
       states === undefined

@@ -209,7 +209,10 @@ async function deleteRun(app: App, argument: unknown, selected?: unknown): Promi
   const folders = await runsOf(app, argument, selected, COMMANDS.deleteRun.title);
   const [first] = folders;
   if (first === undefined) return;
-  for (const folder of folders) refuseLive(folder);
+  for (const folder of folders) {
+    refuseImported(app, folder);
+    refuseLive(folder);
+  }
   const what = folders.length === 1 ? basename(first) : `${folders.length} runs`;
   const useTrash = hasTrash();
   const isSure = await app.confirm(
@@ -227,6 +230,17 @@ async function deleteRun(app: App, argument: unknown, selected?: unknown): Promi
     await vscode.workspace.fs.delete(vscode.Uri.file(folder), { recursive: true, useTrash });
   }
   await app.runs.refresh();
+}
+
+/** What another program wrote may be all that there is of its training. */
+function refuseImported({ runs }: App, runFolder: string): void {
+  const source = runs.get(runFolder)?.source;
+  if (source === undefined) return;
+  throw new FailureError({
+    where: 'store',
+    message: `${runFolder} was written by ${source}, and is only shown here.`,
+    fix: `“${COMMANDS.closeRollouts.title}” takes it out of the list.`,
+  });
 }
 
 function refuseLive(runFolder: string): void {

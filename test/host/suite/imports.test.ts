@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import type { App } from '../../../src/extension/app.ts';
 import { commandId } from '../../../src/extension/names.ts';
 import { activated, at, closeEditors, hasPage, page, rowLabels, shoot, until } from './host.ts';
 
@@ -101,5 +102,19 @@ describe('imported rollouts', function () {
     );
     assert.match(document.getText(), /tokens not logged · 1 tool call · its end is not logged/);
     assert.match(document.getText(), /── tool · python · tokens not logged · advantage not logged ──/);
+  });
+
+  it('are never deleted from the list of runs', async () => {
+    const app = (await activated()).exports as App;
+    const before = app.confirm;
+    let asked = 0;
+    app.confirm = () => Promise.resolve(++asked > 0);
+    try {
+      await vscode.commands.executeCommand(commandId('deleteRun'), { runFolder: FOLDER() });
+    } finally {
+      app.confirm = before;
+    }
+    assert.equal(asked, 0);
+    assert.equal(readdirSync(FOLDER()).length, 3);
   });
 });
