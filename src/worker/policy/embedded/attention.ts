@@ -4,6 +4,8 @@
  */
 import type { Graph, Value } from './graph.ts';
 import * as ops from './ops.ts';
+import { sumRows } from './rowSums.ts';
+import type { RowSumInputs } from './rowSums.ts';
 
 /**
  * Blocks that are multiplied together: B blocks of Q query rows, each compared with K key rows. A query row has `group`
@@ -14,7 +16,7 @@ export interface BlockGroup {
   queries: Value;
   /** [B, 1, group · Q, 1] 1 for queries that count, 0 for those that pad. */
   counts: Value;
-  /** [B, kv, K] int64 index of row · kv + head. What pads repeats some index and is hidden by the mask. */
+  /** [B, kv, K] int32 index of row · kv + head. What pads repeats some index and is hidden by the mask. */
   keys: Value;
   /** [B, 1, group · Q, K] 0 where a query sees a key, very negative elsewhere. */
   mask: Value;
@@ -24,6 +26,8 @@ export interface AttentionPlan {
   groups: readonly BlockGroup[];
   /** [rows · heads] int32 place of each row's head among all groups' queries. */
   slots: Value;
+  /** From all groups' keys to [rows · kv]. */
+  keySums: RowSumInputs;
   headDim: number;
 }
 
@@ -80,21 +84,22 @@ export function attentionGradients(
   const factor = 1 / Math.sqrt(headDim);
   const products = ops.reduceSum(g, perHead(g, ops.multiply(g, gradient, output), headDim), [1]);
   const flatGradient = perHead(g, gradient, headDim);
-  const empty = (x: Value): Value => ops.zerosLike(g, perHead(g, x, headDim));
-  let [dK, dV] = [empty(operands.k), empty(operands.v)];
-  const dQ = plan.groups.map(group => {
+  const parts = plan.groups.map(group => {
     const { q, k, v, shares } = lookedUp(g, operands, group, headDim);
     const counted = (x: Value): Value => ops.multiply(g, ops.gather(g, x, group.queries), group.counts);
     const dOutput = counted(flatGradient);
     const dShares = ops.batched(g, dOutput, v, { transB: true });
     const dScores = ops.multiply(g, shares, ops.subtract(g, dShares, counted(products)));
-    dK = ops.scatterAddRows(g, dK, group.keys, ops.batched(g, dScores, q, { transA: true, factor }));
-    dV = ops.scatterAddRows(g, dV, group.keys, ops.batched(g, shares, dOutput, { transA: true }));
-    return ops.batched(g, dScores, k, { factor });
+    return {
+      q: ops.batched(g, dScores, k, { factor }),
+      k: ops.batched(g, dScores, q, { transA: true, factor }),
+      v: ops.batched(g, shares, dOutput, { transA: true }),
+    };
   });
-  return [
-    joined(g, dQ, plan, operands.q),
-    ops.reshape(g, dK, operands.k.dims),
-    ops.reshape(g, dV, operands.v.dims),
-  ];
+  const summed = (name: 'k' | 'v'): Value => {
+    const flat = parts.map(part => perHead(g, part[name], headDim));
+    return ops.reshape(g, sumRows(g, flat, plan.keySums), operands[name].dims);
+  };
+  const dQ = parts.map(part => part.q);
+  return [joined(g, dQ, plan, operands.q), summed('k'), summed('v')];
 }

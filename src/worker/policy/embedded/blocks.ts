@@ -3,6 +3,7 @@ import type { AttentionPlan, BlockGroup } from './attention.ts';
 import { Graph } from './graph.ts';
 import type { Value } from './graph.ts';
 import * as ops from './ops.ts';
+import { rowSumInputs } from './rowSums.ts';
 import { apply, differentiate, makeTape } from './rules.ts';
 import type { Tape } from './rules.ts';
 import type { Kept } from '../../../core/modelMemory.ts';
@@ -25,7 +26,7 @@ function planInputs(g: Graph, { headDim, keyValueHeads: kv }: ModelShape, groups
     return {
       queries: g.input(`queries${n}`, [blocks, kv, wide], 'int32'),
       counts: g.input(`counts${n}`, [blocks, 1, wide, 1]),
-      keys: g.input(`keys${n}`, [blocks, kv, length], 'int64'),
+      keys: g.input(`keys${n}`, [blocks, kv, length], 'int32'),
       mask: g.input(`mask${n}`, [blocks, 1, wide, length]),
     };
   };
@@ -35,6 +36,7 @@ function planInputs(g: Graph, { headDim, keyValueHeads: kv }: ModelShape, groups
     attention: {
       groups: Array.from({ length: groups }, (_, n) => group(n)),
       slots: g.input('slots', ['places'], 'int32'),
+      keySums: rowSumInputs(g),
       headDim,
     },
   };
@@ -213,7 +215,8 @@ const LEAST_PROBABILITY = 1e-37;
  * From the forward pass's `probabilities` and `mixed` and from `dLogProb` [rows, 1] (where `withEntropy`, from `entropies`
  * and `dEntropy` too): `dHidden`, and `d.norm` and `d.matrix`, added to `sum.norm` and `sum.matrix`. With p the softmax of
  * the scores s: ∂log p_t/∂s = onehot(t) − p and ∂H/∂s = −p·(log p + H). The one-hot part is a row of the matrix and of its
- * gradient, and dLogProb scales narrow rows instead of p.
+ * gradient, and dLogProb scales narrow rows instead of p. In `d.matrix` it is still missing: `drawn` [rows, hidden] is what
+ * has yet to be added to the targets' rows.
  */
 export function headBackward(shape: ModelShape, withEntropy: boolean): Graph {
   const { g, tape, hidden, norm, matrix, targets, rows } = head(shape);
@@ -226,7 +229,7 @@ export function headBackward(shape: ModelShape, withEntropy: boolean): Graph {
       ['matrix', matrix],
     ]),
   );
-  const picked = ops.cast(g, ops.reshape(g, targets, ['rows']), 'int64');
+  const picked = ops.reshape(g, targets, ['rows']);
   const scaled = (x: Value): Value => ops.multiply(g, x, dLogProb);
   const drawn = scaled(rows);
   const spread = withEntropy ? spreadOf(g, p, dLogProb) : p;
@@ -237,7 +240,8 @@ export function headBackward(shape: ModelShape, withEntropy: boolean): Graph {
   const [dHidden, dNorm] = differentiate(tape, rows, dRows, { wanted: [hidden, norm], sums });
   g.output('dHidden', dHidden!);
   g.output('d.norm', dNorm!);
-  g.output('d.matrix', ops.scatterAddRows(g, dMatrix, picked, drawn));
+  g.output('d.matrix', dMatrix);
+  g.output('drawn', drawn);
   return g;
 }
 

@@ -128,8 +128,16 @@ export async function runHeadBackward(
       const all = { ...feeds, ...taken, ...derivatives, ...sumFeeds(sums, model, names) };
       const results = await program.run(only(program, all));
       takeSums(sums, results, names);
-      addRows(dHidden, floats(results['dHidden']), chosen(asked, entries).rows, width);
-      for (const tensor of [...Object.values(taken), feeds['hidden']!, results['dHidden']!]) discard(tensor);
+      const { rows, targets } = chosen(asked, entries);
+      addRows(sums.gradients.get(headName(model.shape))!, floats(results['drawn']), targets, width);
+      addRows(dHidden, floats(results['dHidden']), rows, width);
+      for (const tensor of [
+        ...Object.values(taken),
+        feeds['hidden']!,
+        results['drawn']!,
+        results['dHidden']!,
+      ])
+        discard(tensor);
       count += entries.length;
     }
     if (remembered) Object.values(remembered).forEach(discard);

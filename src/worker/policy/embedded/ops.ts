@@ -136,22 +136,6 @@ export const gather = (g: Graph, a: Value, indices: Value, axis = 0): Value =>
 export const gatherElements = (g: Graph, a: Value, indices: Value, axis: number): Value =>
   g.node('GatherElements', [a, indices], indices.dims, { attributes: { axis } });
 
-/** Zeros in the shape of `like`. */
-export const zerosLike = (g: Graph, like: Value): Value =>
-  g.node('ConstantOfShape', [g.node('Shape', [like], [like.dims.length], { type: 'int64' })], like.dims, {
-    type: like.type,
-  });
-
-/** Copy of `a` [rows, width] where rows updates [...indices, width] are added at int64 row indices. */
-export function scatterAddRows(g: Graph, a: Value, indices: Value, updates: Value): Value {
-  const rows = g.node(
-    'Unsqueeze',
-    [indices, g.constant([indices.dims.length], [1], 'int64')],
-    [...indices.dims, 1],
-  );
-  return g.node('ScatterND', [a, rows, updates], a.dims, { attributes: { reduction: 'add' } });
-}
-
 /** One after the other along the first axis, whose length then has no name of its own. */
 export const concat = (g: Graph, parts: readonly Value[]): Value =>
   g.node('Concat', parts, ['joined', ...parts[0]!.dims.slice(1)], { attributes: { axis: 0 } });

@@ -9,7 +9,7 @@ import { EMBEDDING, HEAD, layerTensorName, layerTensors, modelTensors } from '..
 import type { ModelShape } from '../../../core/modelShape.ts';
 
 /** Every graph that training runs: one per kind of layer and pass, whatever the batch's size. */
-const graphs = {
+export const graphs = {
   forward: (shape, groups) => layerForward(shape, { groups, keepActivations: false }),
   forwardKept: (shape, groups) => layerForward(shape, { groups, keepActivations: true }),
   backward: (shape, groups) => layerBackward(shape, { groups, keepActivations: false }),
@@ -100,7 +100,9 @@ export async function forward(
   const layers: LayerRecord[] = [];
   let x = embed(model, pack);
   for (let layer = 0; layer < model.shape.layers; layer++) {
-    const { y, ...kept } = await program.run({ x, ...pack.feeds, ...layerWeights(model, layer) });
+    const { y, ...kept } = await program.run(
+      only(program, { x, ...pack.feeds, ...layerWeights(model, layer) }),
+    );
     if (remember === 'nothing') discard(x);
     else layers.push({ x, ...kept });
     x = y!;
@@ -171,7 +173,7 @@ export async function backward(
   discard(dY);
 }
 
-/** A graph that takes kept values has no use for some other inputs, and refuses what it does not know. */
+/** A pass has no use for some inputs of the other, and refuses what it does not know. */
 export const only = (program: Program, feeds: Record<string, Tensor>): Record<string, Tensor> =>
   Object.fromEntries(program.inputs.map(name => [name, feeds[name]!]));
 

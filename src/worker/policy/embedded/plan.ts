@@ -1,5 +1,6 @@
 /** Lays packed trees out for the layer graphs: which rows attend to which. Knows nothing of weights or sessions. */
 import type { PackedTree } from '../../../core/batch.ts';
+import { planRowSums, rowSumFeeds } from './rowSums.ts';
 import { float32, int32 } from './sessions.ts';
 import type { Tensor } from './sessions.ts';
 import type { ModelShape } from '../../../core/modelShape.ts';
@@ -15,7 +16,10 @@ export interface Pack {
   groups: number;
   /** Pairs of a query row and a key row whose scores are computed, hidden ones included. */
   pairs: number;
-  /** Feeds of the layer graphs, the same for every layer; see attention.ts for those that end in a group's number. */
+  /**
+   * Feeds of the layer graphs forward and backward, the same for every layer; see attention.ts for those that end in a
+   * group's number.
+   */
   feeds: Readonly<Record<string, Tensor>>;
 }
 
@@ -70,8 +74,8 @@ const WORTHWHILE = 0.05;
 const queriesOf = (blocks: readonly Block[]): number =>
   Math.max(...blocks.map(({ first, end }) => end - first));
 /** Blocks of a group are padded to the longest. */
-const pairsOf = (blocks: readonly Block[]): number =>
-  blocks.length * queriesOf(blocks) * Math.max(...blocks.map(({ keys }) => keys.length));
+const keysOf = (blocks: readonly Block[]): number => Math.max(...blocks.map(({ keys }) => keys.length));
+const pairsOf = (blocks: readonly Block[]): number => blocks.length * queriesOf(blocks) * keysOf(blocks);
 
 /** Puts blocks with similar numbers of keys together, so that few keys are padding. */
 function grouped(blocks: readonly Block[]): Block[][] {
@@ -113,6 +117,33 @@ function writeMask(
     }
 }
 
+/** [block, kv, key] index of row · kv + head, or `padding` where the block has fewer keys. */
+function keyIndices(kv: number, blocks: readonly Block[], padding: number): Int32Array {
+  const keyCount = keysOf(blocks);
+  const indices = new Int32Array(blocks.length * kv * keyCount).fill(padding);
+  blocks.forEach(({ keys, treeStart }, b) => {
+    for (let head = 0; head < kv; head++)
+      keys.forEach((key, k) => (indices[(b * kv + head) * keyCount + k] = (treeStart + key) * kv + head));
+  });
+  return indices;
+}
+
+/** Feeds of the way back: the gradients of all groups' keys are added up by the rows that the keys are of. */
+function keySumFeeds(
+  { keyValueHeads: kv }: ModelShape,
+  groups: readonly Block[][],
+  rows: number,
+): Record<string, Tensor> {
+  const parts = groups.map(blocks => keyIndices(kv, blocks, -1));
+  const targetOf = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    targetOf.set(part, at);
+    at += part.length;
+  }
+  return rowSumFeeds(planRowSums(targetOf, rows * kv));
+}
+
 /** Writes one group's feeds, and the places of its queries' heads into `slots`, counted from `firstSlot` on. */
 function groupFeeds(
   { heads, keyValueHeads: kv }: ModelShape,
@@ -122,11 +153,10 @@ function groupFeeds(
 ): Record<'queries' | 'counts' | 'keys' | 'mask', Tensor> {
   const group = heads / kv;
   const queryCount = queriesOf(blocks);
-  const keyCount = Math.max(...blocks.map(block => block.keys.length));
+  const keyCount = keysOf(blocks);
   const [wide, size] = [group * queryCount, blocks.length];
   const queries = new Int32Array(size * kv * wide);
   const counts = new Float32Array(size * wide);
-  const keys = new BigInt64Array(size * kv * keyCount);
   const mask = new Float32Array(size * wide * keyCount).fill(HIDDEN);
   blocks.forEach((block, b) => {
     for (let head = 0; head < heads; head++) {
@@ -136,10 +166,6 @@ function groupFeeds(
         slots[row * heads + head] = firstSlot + line + row - block.first;
       }
     }
-    for (let head = 0; head < kv; head++)
-      block.keys.forEach((key, k) => {
-        keys[(b * kv + head) * keyCount + k] = BigInt((block.treeStart + key) * kv + head);
-      });
     const rows = block.end - block.first;
     for (let i = 0; i < group; i++) {
       const line = b * wide + i * queryCount;
@@ -150,7 +176,7 @@ function groupFeeds(
   return {
     queries: int32(queries, [size, kv, wide]),
     counts: float32(counts, [size, 1, wide, 1]),
-    keys: { type: 'int64', dims: [size, kv, keyCount], data: keys },
+    keys: int32(keyIndices(kv, blocks, 0), [size, kv, keyCount]),
     mask: float32(mask, [size, 1, wide, keyCount]),
   };
 }
@@ -198,7 +224,11 @@ function makePack(shape: ModelShape, trees: readonly PackedTree[], indices: read
     rowStart,
     groups: groups.length,
     pairs: groups.reduce((sum, blocks) => sum + pairsOf(blocks), 0),
-    feeds: { ...attentionFeeds(shape, groups, rows), ...rotaryFeeds(shape, trees, rows) },
+    feeds: {
+      ...attentionFeeds(shape, groups, rows),
+      ...keySumFeeds(shape, groups, rows),
+      ...rotaryFeeds(shape, trees, rows),
+    },
   };
 }
 

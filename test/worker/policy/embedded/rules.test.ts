@@ -37,18 +37,23 @@ function attentionPlan(g: Graph): AttentionPlan {
       {
         queries: g.constant([0, 2, 1, 3], [1, 1, 4], 'int32'),
         counts: g.constant([1, 1, 1, 1], [1, 1, 4, 1]),
-        keys: g.constant([0, 1], [1, 1, 2], 'int64'),
+        keys: g.constant([0, 1], [1, 1, 2], 'int32'),
         mask: g.constant([0, hidden, 0, 0, 0, hidden, 0, 0], [1, 1, 4, 2]),
       },
       {
         // The second query of each head pads, and so does the last key.
         queries: g.constant([4, 0, 5, 0], [1, 1, 4], 'int32'),
         counts: g.constant([1, 0, 1, 0], [1, 1, 4, 1]),
-        keys: g.constant([0, 2, 0], [1, 1, 3], 'int64'),
+        keys: g.constant([0, 2, 0], [1, 1, 3], 'int32'),
         mask: g.constant([0, 0, hidden, 0, hidden, hidden, 0, 0, hidden, 0, 0, hidden], [1, 1, 4, 3]),
       },
     ],
     slots: g.constant([0, 2, 1, 3, 4, 6], [6], 'int32'),
+    // Sources 0, 1 are the first group's keys, 2, 3, 4 the second's; 5 is a row of zeros.
+    keySums: {
+      sources: [g.constant([1, 3], [2], 'int32'), g.constant([0, 2, 5], [1, 3], 'int32')],
+      order: g.constant([2, 0, 1], [3], 'int32'),
+    },
     headDim: 4,
   };
 }
@@ -131,12 +136,13 @@ const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
   Array.from(a).reduce((sum, x, i) => sum + x * b[i]!, 0);
 const floats = (tensor: Tensor | undefined): Float32Array => tensor!.data as Float32Array;
 
-/** Compiles two graphs over the same feeds and compares d(Σ seed·results)/d(feed) with the named gradients. */
+/** Compiles two graphs over the same feeds and compares d(Σ seed·results)/d(feed) with the named gradients, once finished. */
 async function check(
   { forward, backward }: { forward: Graph; backward: Graph },
   feeds: Record<string, Tensor>,
   seeds: Record<string, Tensor>,
   gradients: Record<string, string>,
+  finish: (results: Record<string, Tensor>) => void = () => undefined,
 ): Promise<void> {
   const next = randomNumbers(3);
   const programs = await Promise.all(
@@ -154,6 +160,7 @@ async function check(
     };
     const seedFeeds = Object.fromEntries(Object.entries(seeds).map(([name, seed]) => [`seed.${name}`, seed]));
     const results = await programs[1]!.run(given(backward, { ...seedFeeds, ...seeds, ...feeds }));
+    finish(results);
     for (const [feed, gradient] of Object.entries(gradients)) {
       const worst = await checkDirection(floats(feeds[feed]), floats(results[gradient]), loss, next);
       assert.ok(worst <= WORST, `${feed}: ${worst.toExponential(2)}`);
@@ -287,6 +294,17 @@ describe('The gradients of the head agree with finite differences', () => {
         'sum.matrix': zeros([TINY.vocabulary, TINY.hidden]),
       };
       const remembered = { probabilities: probabilities!, mixed: mixed!, entropies: entropies! };
-      await check(graphs, { ...feeds, ...sums, ...remembered, dLogProb, dEntropy }, seeds, gradients);
+      const addDrawn = ({ 'd.matrix': matrix, drawn }: Record<string, Tensor>): void =>
+        floats(feeds.targets).forEach((target, row) => {
+          for (let i = 0; i < TINY.hidden; i++)
+            floats(matrix)[target * TINY.hidden + i]! += floats(drawn)[row * TINY.hidden + i]!;
+        });
+      await check(
+        graphs,
+        { ...feeds, ...sums, ...remembered, dLogProb, dEntropy },
+        seeds,
+        gradients,
+        addDrawn,
+      );
     });
 });
