@@ -96,7 +96,7 @@ const secondsText = (seconds: number): string =>
   seconds < 10 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds)} s`;
 
 /** About how long, in the unit that fits. */
-export function durationText(seconds: number): string {
+function durationText(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
   return seconds < 48 * 3600 ? `${(seconds / 3600).toFixed(1)} h` : `${(seconds / 86_400).toFixed(1)} days`;

@@ -1,6 +1,6 @@
 /** Texts that a command asks the user to edit first, in an editor of their own; a lens, or a button, goes on with them. Knows nothing of what is done with one. */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, parse } from 'node:path';
 import * as vscode from 'vscode';
 import { FailureError } from '../core/types.ts';
 
@@ -39,7 +39,7 @@ export class Drafts implements vscode.Disposable {
   /** Shows a file of that name with the text, beside what the user is looking at. */
   async open(name: string, text: string, use: DraftUse): Promise<vscode.TextEditor> {
     await mkdir(this.#folder, { recursive: true });
-    const uri = vscode.Uri.file(join(this.#folder, name.replaceAll(/[^\w.~-]+/g, '-')));
+    const uri = vscode.Uri.file(this.#pathFor(name.replaceAll(/[^\w.~-]+/g, '-')));
     await writeFile(uri.fsPath, text);
     this.#uses.set(uri.fsPath, use);
     await vscode.commands.executeCommand('setContext', CONTEXT, [...this.#uses.keys()]);
@@ -48,6 +48,16 @@ export class Drafts implements vscode.Disposable {
       viewColumn: vscode.ViewColumn.Beside,
       preview: false,
     });
+  }
+
+  /** A draft that the user is editing is left to him: another of its name gets a number. */
+  #pathFor(name: string): string {
+    const { name: stem, ext } = parse(name);
+    for (let number = 1; ; number++) {
+      const path = join(this.#folder, number === 1 ? name : `${stem}-${number}${ext}`);
+      const isEdited = ({ isDirty, uri }: vscode.TextDocument): boolean => isDirty && uri.fsPath === path;
+      if (!vscode.workspace.textDocuments.some(isEdited)) return path;
+    }
   }
 
   /** Saves the draft and goes on with it; the active editor's where none is named. */

@@ -40,7 +40,7 @@ const shape: Shape<{ dryRun: Measured }> = record<{ dryRun: Measured }>({
 export const readDryRun = (out: string): Measured =>
   shape(JSON.parse(out.trimEnd().split('\n').at(-1)!), 'The dry run’s answer').dryRun;
 
-export const hashOfText = (text: string): string => createHash('sha256').update(text).digest('hex');
+const hashOfText = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 export function dryRunOf({ seconds, memory, tokens }: Measured, text: string, at: Date): DryRun {
   return {

@@ -22,7 +22,7 @@ export const readReported = async ({ runFolder, evaluation }: EvaluationPlace): 
   record: await readEvaluation(runFolder, evaluation),
 });
 
-export function placeOf({ runFolder, evaluation }: ViewSubject): EvaluationPlace {
+function placeOf({ runFolder, evaluation }: ViewSubject): EvaluationPlace {
   if (evaluation !== undefined) return { runFolder, evaluation };
   throw new FailureError({ where: 'bug', message: 'This view was not told which evaluation it shows.' });
 }

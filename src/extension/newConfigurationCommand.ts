@@ -1,10 +1,11 @@
 /** Asks for preset, data, policy, tools, budget and device, and writes a configuration that says so. Knows nothing of the text itself. */
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import * as vscode from 'vscode';
 import type { Preset } from '../core/configKeys.ts';
 import { KEYS } from '../core/configKeys.ts';
 import { toFailure } from '../protocol/channel.ts';
+import { FILES } from '../run/layout.ts';
 import { shapeOf } from '../run/plan.ts';
 import { choose, enter, inSteps, type Step } from './multiStep.ts';
 import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
@@ -266,7 +267,7 @@ async function taskFiles(folder: vscode.Uri): Promise<string[]> {
   const pattern = new vscode.RelativePattern(folder, '**/*.{parquet,jsonl}');
   const found = await vscode.workspace.findFiles(pattern, SKIPPED, MOST_FILES);
   // A run's own files are no data.
-  const own = found.filter(({ fsPath }) => !existsSync(`${dirname(fsPath)}/run.json`));
+  const own = found.filter(({ fsPath }) => !existsSync(join(dirname(fsPath), FILES.manifest)));
   return own.map(uri => relativeTo(folder, uri)).sort();
 }
 

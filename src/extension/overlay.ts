@@ -38,11 +38,11 @@ export interface Trajectory {
 }
 
 /** Where each of the four tints begins; below the first a token has none. Entropy is in nats. */
-export const ENTROPY_LEVELS = [0.1, 0.5, 1, 2] as const;
+const ENTROPY_LEVELS = [0.1, 0.5, 1, 2] as const;
 /** −log p of the token that was drawn, at the sampling temperature: p below 90, 50, 20 and 5 %. */
-export const LOG_PROB_LEVELS = [-Math.log(0.9), -Math.log(0.5), -Math.log(0.2), -Math.log(0.05)] as const;
+const LOG_PROB_LEVELS = [-Math.log(0.9), -Math.log(0.5), -Math.log(0.2), -Math.log(0.05)] as const;
 /** |log p by the trainer − log p by the sampler|. */
-export const MISMATCH_LEVELS = [0.001, 0.01, 0.1, 0.5] as const;
+const MISMATCH_LEVELS = [0.001, 0.01, 0.1, 0.5] as const;
 
 /** What the tints of an overlay mean, in a line. */
 export const LEGENDS: Record<Overlay, string> = {
@@ -55,7 +55,7 @@ export const LEGENDS: Record<Overlay, string> = {
 };
 
 /** |A| in group standard deviations from which the stronger tint is used. */
-export const STRONG_ADVANTAGE = 1;
+const STRONG_ADVANTAGE = 1;
 
 type Levels = readonly [number, number, number, number];
 
@@ -157,7 +157,7 @@ export function mostUncertain({ columns, layout }: Trajectory, limit: number): n
 }
 
 /** Marks in the overview ruler. */
-export const RULER_MARKS = 50;
+const RULER_MARKS = 50;
 const marked = new WeakMap<Trajectory, number[]>();
 
 /** Those that the overview ruler marks, and between which a reader goes; found once per trajectory. */

@@ -22,6 +22,7 @@ export const RESCORE_COMMANDS = {
 
 /** Asks for the steps, then for the settings in a text of their own; whoever names a file of settings is asked nothing. */
 async function rescoreRollouts(app: App, argument: unknown): Promise<Rescored | undefined> {
+  mustBeTrusted('Scoring again');
   const { steps: saidSteps, rewardFile } = (argument ?? {}) as { steps?: unknown; rewardFile?: unknown };
   const runFolder = await runOf(app, targetOf(argument), TITLE);
   if (runFolder === undefined) return undefined;
@@ -63,7 +64,6 @@ async function rescored(
   steps: string,
   file: string,
 ): Promise<Rescored | undefined> {
-  mustBeTrusted('Scoring again');
   const ending = new AbortController();
   const args = ['rescore', runFolder, `--reward=${file}`, `--steps=${steps.trim()}`, '--json'];
   const outcome = await vscode.window.withProgress(

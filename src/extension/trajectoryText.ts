@@ -190,7 +190,7 @@ const OUTCOMES: Record<Decision['outcome'], (decision: Decision) => string> = {
 };
 
 /** Every number that decided a branching question, and the answer. */
-export function decisionLine(decision: Decision): string {
+function decisionLine(decision: Decision): string {
   const { initialEntropy, entropy, entropyDelta, probability, draw, threshold, windowTokens } = decision;
   const gate =
     draw !== undefined

@@ -56,7 +56,7 @@ export const brushOf = (scene: Scene, layout: Layout, zoom: number): Brush => ({
 });
 
 /** The tree without what was grown off the training path. */
-export const trainedPart = ({ tree, untrained }: Scene): Tree =>
+const trainedPart = ({ tree, untrained }: Scene): Tree =>
   untrained
     ? {
         ...tree,
