@@ -10,15 +10,15 @@ import { placeOfKey } from './configFile.ts';
 import { mapPaths } from './manifest.ts';
 
 /**
- * The run's reward settings with those that the file gives instead; its paths are relative to it. Throws a FailureError that names file,
- * line and key where it cannot be read.
+ * The run's reward settings with those that the file gives instead, or those of a whole config alone; its paths are relative to it.
+ * Throws a FailureError that names file, line and key where it cannot be read.
  */
 export function readRewardFile(file: string, config: Config): RewardConfig {
   const text = readText(file);
   const given = objectOf(text, file);
-  const isConfig = isObject(given['reward']);
-  const keys = isConfig ? (given['reward'] as object) : given;
-  const checked = validate({ ...config, reward: { ...config.reward, ...keys } });
+  const isConfig = ['reward', 'policy', 'data'].some(key => Object.hasOwn(given, key));
+  const reward = isConfig ? (given['reward'] ?? {}) : { ...config.reward, ...given };
+  const checked = validate({ ...config, reward });
   if ('config' in checked) return mapPaths(checked.config, path => resolve(dirname(file), path)).reward;
   const [{ key, message, fix }] = checked.problems as [(typeof checked.problems)[0]];
   const place = placeOfKey(text, isConfig ? key : key.replace(/^reward\./, ''));
