@@ -234,8 +234,8 @@ async function deleteRun(app: App, argument: unknown, selected?: unknown): Promi
 
 /** What another program wrote may be all that there is of its training. */
 function refuseImported({ runs }: App, runFolder: string): void {
-  const source = runs.get(runFolder)?.source;
-  if (source === undefined) return;
+  if (existsSync(join(runFolder, FILES.manifest))) return;
+  const source = runs.get(runFolder)?.source ?? 'another program';
   throw new FailureError({
     where: 'store',
     message: `${runFolder} was written by ${source}, and is only shown here.`,

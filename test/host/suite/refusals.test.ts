@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { commandId, COMMANDS, type CommandName } from '../../../src/extension/names.ts';
 import { activated, at, SMALL, TORN, until } from './host.ts';
@@ -70,5 +71,20 @@ describe('what is refused', () => {
   it('opens no tree that is not there', async () => {
     const message = await refusal('openTrajectory', { runFolder: TORN(), tree: '99.0', path: 0 });
     assert.match(message, /has no tree 99\.0/);
+  });
+
+  it('deletes nothing of another program', async () => {
+    const folder = at('foreign');
+    mkdirSync(folder);
+    writeFileSync(join(folder, '1.jsonl'), '{"input":"2 + 2?","output":"4","score":1,"step":1}\n');
+    try {
+      assert.match(
+        await refusal('deleteRun', { runFolder: folder }),
+        /was written by another program, and is only shown here/,
+      );
+      assert.ok(existsSync(join(folder, '1.jsonl')));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -11,6 +11,15 @@ const text = (selector: string): Promise<string> => page('text', { selector, fra
 const SAMPLE = (): string => at('apart', 'sample-1');
 const FILE = (folder: string): vscode.Uri => vscode.Uri.file(`${folder}/trees.jsonl`);
 
+/** A person sees where the keyboard is before the next key. */
+const isFocused = (name: string): Promise<unknown> =>
+  until(
+    async () =>
+      (await page('eval', { frame, expression: 'document.activeElement?.getAttribute("aria-label")' })) ===
+      name,
+    `the focus on ${name}`,
+  );
+
 describe('the editor of trees.jsonl', function () {
   before(async function () {
     if (!hasPage) this.skip();
@@ -47,7 +56,10 @@ describe('the editor of trees.jsonl', function () {
 
   it('opens the trajectory as text from the keyboard, at the segment that is read', async () => {
     await page('press', { key: 'Enter' });
+    await isFocused('Trees');
     await page('press', { key: 'Enter' });
+    await isFocused('Transcript');
+    await until(async () => (await count('.line')) > 0, 'the lines of the transcript');
     await page('press', { key: 'n' });
     await page('press', { key: 'Enter' });
     const editor = await until(() => {
