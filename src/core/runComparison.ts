@@ -174,7 +174,7 @@ function measure({ summaries, evaluations }: RunState, common: number): Measured
     return summaries.map(({ summary }) => (sum += of(summary)));
   };
   const calls = sums(({ toolCalls }) => toolCalls.total);
-  // The first steps' means are of fewer: they cannot be the best of so many in a row, unless the run has no more.
+  // The first steps' means are of fewer: they are neither the best of so many in a row nor at the target, unless the run has no more.
   const whole = smoothed.slice(Math.min(SMOOTHED_STEPS, smoothed.length) - 1);
   const area = meanHeight({ xs: summaries.map(({ step }) => step), ys: rewards }, common);
   return {
@@ -186,6 +186,6 @@ function measure({ summaries, evaluations }: RunState, common: number): Measured
     sampledTokens: wholeSum(summaries.map(({ summary }) => summary.tokens?.sampled)),
     seconds: wholeSum(summaries.map(({ summary }) => summary.seconds?.total)),
     heldOut: evaluations.at(-1)?.summary.accuracy,
-    smoothed: { xs: calls, ys: smoothed },
+    smoothed: { xs: calls.slice(-whole.length), ys: whole },
   };
 }
