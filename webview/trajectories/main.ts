@@ -60,10 +60,7 @@ const host = joinHost<TrajectoriesHostVerbs, TrajectoriesViewVerbs>({
 });
 
 const looking = filters(
-  () => {
-    isRestored = false;
-    report(find());
-  },
+  () => lookAgain(),
   () => list.focus(),
 );
 const status = element('span', { class: 'quiet', role: 'status' });
@@ -106,7 +103,7 @@ const text = new Reader({
     const prompt = row?.question ?? tree?.task.question;
     if (prompt === undefined) return;
     looking.set({ ...looking.query, prompt });
-    report(find());
+    lookAgain();
   },
   moved(next) {
     path = next;
@@ -149,6 +146,12 @@ async function start(): Promise<void> {
     plainText.hidden = false;
     throw error;
   }
+}
+
+/** The reader asks for another list. */
+function lookAgain(): void {
+  isRestored = false;
+  report(find());
 }
 
 function find(): Promise<void> {
