@@ -25,6 +25,7 @@ import { activeTrajectory } from './trajectoryCommands.ts';
 import { segmentAt } from './trajectoryMoves.ts';
 import { tokenAt } from './trajectoryText.ts';
 import { mustBeTrusted } from './trust.ts';
+import { unlinked } from './unlinked.ts';
 import { failureOf, lastLine, runProgram } from './workers.ts';
 
 const TITLE = COMMANDS.branchFromHere.title;
@@ -207,7 +208,7 @@ async function drawn(app: App, place: Place, plan: BranchPlan): Promise<Branched
     },
     (progress, token) => {
       token.onCancellationRequested(() => ending.abort());
-      const line = (message: string): void => progress.report({ message });
+      const line = (message: string): void => progress.report({ message: unlinked(message) });
       return runProgram(app.program(), argumentsOf(runFolder, tree.id, plan), ending.signal, { line });
     },
   );

@@ -8,6 +8,7 @@ import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
 import { activeConfig, pickConfig, runOf, saved } from './pickers.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
+import { unlinked } from './unlinked.ts';
 
 export const CHECK_COMMANDS = {
   async validateConfiguration(app: App, argument: unknown): Promise<readonly CheckResult[] | undefined> {
@@ -33,7 +34,11 @@ export const CHECK_COMMANDS = {
 /** Shows the way and then the Problems view, where there is something in it. */
 async function check(app: App, subject: string, name: string): Promise<readonly CheckResult[]> {
   const results = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: `Checking ${name}`, cancellable: true },
+    {
+      location: vscode.ProgressLocation.Notification,
+      title: unlinked(`Checking ${name}`),
+      cancellable: true,
+    },
     (_, token) => {
       const cancelled = new AbortController();
       token.onCancellationRequested(() => cancelled.abort());

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { FailureError } from '../core/types.ts';
 import type { App } from './app.ts';
+import { tell } from './failures.ts';
 import { COMMANDS } from './names.ts';
 import { runChoice } from './pickers.ts';
 import { statusOf } from './rows.ts';
@@ -46,7 +47,7 @@ async function pickRuns({ runs }: App, named: readonly string[]): Promise<string
     .filter(run => statusOf(run) !== 'unreadable')
     .map(run => ({ ...runChoice(run), picked: named.includes(run.folder) }));
   if (choices.length < 2) {
-    await vscode.window.showInformationMessage('There are fewer than two runs to compare.');
+    await tell('There are fewer than two runs to compare.');
     return undefined;
   }
   const chosen = await vscode.window.showQuickPick(choices, {

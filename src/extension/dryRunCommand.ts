@@ -4,10 +4,11 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { App } from './app.ts';
 import { dryRunOf, measuredText, readDryRun, type Measured } from './dryRuns.ts';
-import { inBackground } from './failures.ts';
+import { inBackground, tell } from './failures.ts';
 import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
 import { activeConfig, pickConfig, saved } from './pickers.ts';
 import { mustBeTrusted } from './trust.ts';
+import { unlinked } from './unlinked.ts';
 import { failureOf, runProgram } from './workers.ts';
 
 export const DRY_RUN_COMMANDS = { dryRun };
@@ -26,7 +27,7 @@ async function dryRun(app: App, argument: unknown): Promise<Measured | undefined
   const measured = await vscode.window.withProgress(
     {
       location: vscode.ProgressLocation.Notification,
-      title: `${COMMANDS.dryRun.title} of ${name}`,
+      title: unlinked(`${COMMANDS.dryRun.title} of ${name}`),
       cancellable: true,
     },
     async (progress, token) => {
@@ -34,7 +35,7 @@ async function dryRun(app: App, argument: unknown): Promise<Measured | undefined
       token.onCancellationRequested(() => cancelled.abort());
       const args = ['train', config, '--dry-run', '--json'];
       const outcome = await runProgram(app.program(), args, cancelled.signal, {
-        line: message => progress.report({ message }),
+        line: message => progress.report({ message: unlinked(message) }),
       });
       if (cancelled.signal.aborted) return undefined;
       if (outcome.code !== 0) throw failureOf(outcome);
@@ -45,6 +46,6 @@ async function dryRun(app: App, argument: unknown): Promise<Measured | undefined
   await app.dryRuns.remember(config, dryRunOf(measured, text, new Date()));
   const said = `${name}: ${measuredText(measured)}`;
   app.log.info(said);
-  inBackground(app.log, COMMANDS.dryRun.title, vscode.window.showInformationMessage(said));
+  inBackground(app.log, COMMANDS.dryRun.title, tell(said));
   return measured;
 }

@@ -8,12 +8,13 @@ import type { EvaluationPlace } from '../protocol/verbs.ts';
 import { evaluationIds } from '../run/evaluations.ts';
 import type { App } from './app.ts';
 import { readReported } from './evaluationPanel.ts';
-import { inBackground } from './failures.ts';
+import { inBackground, tell } from './failures.ts';
 import { COMMANDS } from './names.ts';
 import { checkpointFolder, choose, pickCheckpoint, runOf } from './pickers.ts';
 import { accuracyOf, short } from './rows.ts';
 import { targetOf, type Target } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
+import { unlinked } from './unlinked.ts';
 import { evaluate } from './workers.ts';
 
 export const EVALUATION_COMMANDS = {
@@ -38,7 +39,7 @@ async function evaluateCheckpoint(app: App, argument: unknown): Promise<unknown>
   const measured = await vscode.window.withProgress(
     {
       location: vscode.ProgressLocation.Notification,
-      title: `Evaluating ${name} on the held-out tasks`,
+      title: unlinked(`Evaluating ${name} on the held-out tasks`),
       cancellable: true,
     },
     (progress, token) => {
@@ -78,7 +79,7 @@ export async function evaluationOf(
 async function pickEvaluation({ runs }: App, runFolder: string, title: string): Promise<string | undefined> {
   const ids = evaluationIds(runFolder).toReversed();
   if (ids.length === 0) {
-    await vscode.window.showInformationMessage(`${basename(runFolder)} has no evaluation yet.`);
+    await tell(`${basename(runFolder)} has no evaluation yet.`);
     return undefined;
   }
   const { evaluations } = await runs.state(runFolder);
@@ -114,7 +115,7 @@ async function exportEvaluation(app: App, argument: unknown, file?: unknown): Pr
   const { against } = target;
   const [of, other] = await Promise.all([readReported(place), against && readReported(against)]);
   await writeFile(to.fsPath, reportPage(evaluationReport(of, other), of.record, other?.record));
-  const asked = vscode.window.showInformationMessage(`The report is in ${to.fsPath}.`, OPEN);
+  const asked = tell(`The report is in ${to.fsPath}.`, OPEN);
   inBackground(
     app.log,
     COMMANDS.exportEvaluation.title,

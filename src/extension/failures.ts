@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import type { Failure } from '../core/types.ts';
 import { toFailure } from '../protocol/channel.ts';
+import { unlinked } from './unlinked.ts';
 
 const SHOW_LOG = 'Show Log';
 
@@ -14,9 +15,13 @@ export async function showFailure(log: Log, what: string, error: unknown): Promi
   const failure = toFailure(error);
   log.error(`${what}: ${inFull(failure)}`);
   if (error instanceof Error && failure.where === 'bug' && error.stack !== undefined) log.error(error.stack);
-  const answer = await vscode.window.showErrorMessage(`${what}: ${inFull(failure)}`, SHOW_LOG);
+  const answer = await vscode.window.showErrorMessage(unlinked(`${what}: ${inFull(failure)}`), SHOW_LOG);
   if (answer === SHOW_LOG) log.show();
 }
+
+/** Tells the user something, which may speak of files; resolves with the action that he chose. */
+export const tell = <A extends string>(message: string, ...actions: A[]): Thenable<A | undefined> =>
+  vscode.window.showInformationMessage(unlinked(message), ...actions);
 
 export const inFull = ({ message, fix }: Failure): string =>
   fix === undefined ? message : `${message} ${fix}`;

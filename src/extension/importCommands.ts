@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { FailureError } from '../core/types.ts';
 import { importOf } from '../run/imports/imported.ts';
 import type { App } from './app.ts';
+import { tell } from './failures.ts';
 import { COMMANDS } from './names.ts';
 import { pickFolder } from './pickers.ts';
 import { targetOf } from './target.ts';
@@ -35,7 +36,7 @@ async function closeRollouts(app: App, argument: unknown): Promise<void> {
   const { runFolder } = targetOf(argument);
   const known = app.places.imports();
   if (runFolder === undefined && known.length === 0) {
-    await vscode.window.showInformationMessage(`No folder was opened by “${COMMANDS.openRollouts.title}”.`);
+    await tell(`No folder was opened by “${COMMANDS.openRollouts.title}”.`);
     return;
   }
   const folder =
@@ -44,7 +45,5 @@ async function closeRollouts(app: App, argument: unknown): Promise<void> {
   await app.places.forget('imports', folder);
   await app.runs.refresh();
   if (app.runs.get(folder) !== undefined)
-    await vscode.window.showInformationMessage(
-      `${folder} stays in the list: it is in a folder of runs (setting branchpoint.runsFolders).`,
-    );
+    await tell(`${folder} stays in the list: it is in a folder of runs (setting branchpoint.runsFolders).`);
 }

@@ -6,6 +6,7 @@ import { checkpointName, FILES } from '../run/layout.ts';
 import { openRun } from '../run/reader.ts';
 import type { RunSummary } from '../run/runs.ts';
 import type { App } from './app.ts';
+import { tell } from './failures.ts';
 import { CONFIG_SUFFIX } from './names.ts';
 import { isRecord } from './places.ts';
 import {
@@ -57,7 +58,7 @@ export async function pickRun(
       (states === undefined || (states.includes(statusOf(run)) && run.source === undefined)),
   );
   if (fitting.length === 0) {
-    await vscode.window.showInformationMessage(
+    await tell(
       states === undefined
         ? `There is no ${except === undefined ? 'run yet' : 'other run'}. “Branchpoint: Open Sample” brings one to explore.`
         : `${title}: no run is ${states.join(' or ')}.`,
@@ -93,9 +94,7 @@ export async function pickTree({ runs }: App, runFolder: string): Promise<string
     })),
   ];
   if (choices.length === 0) {
-    await vscode.window.showInformationMessage(
-      `${basename(runFolder)} has no tree yet: its first step is under way.`,
-    );
+    await tell(`${basename(runFolder)} has no tree yet: its first step is under way.`);
     return undefined;
   }
   return choose('Rollout tree, by step and task', choices);
@@ -121,7 +120,7 @@ export async function pickPath(
 export async function pickCheckpoint({ runs }: App, runFolder: string): Promise<string | undefined> {
   const { checkpoints } = await runs.state(runFolder);
   if (checkpoints.length === 0) {
-    await vscode.window.showInformationMessage(`${basename(runFolder)} has no checkpoint yet.`);
+    await tell(`${basename(runFolder)} has no checkpoint yet.`);
     return undefined;
   }
   const choices = checkpoints.toReversed().map(({ step, at }): Choice<string> => ({
@@ -136,7 +135,7 @@ export async function pickConfig({ places }: App, title: string): Promise<string
   const configs = await places.configs();
   if (configs.length === 0) {
     const create = 'New Run Configuration';
-    const answer = await vscode.window.showInformationMessage(
+    const answer = await tell(
       'There is no run configuration (NAME.branchpoint.json) in this workspace.',
       create,
     );

@@ -10,6 +10,7 @@ import { runOf } from './pickers.ts';
 import { rewardTemplate } from './rescoreText.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
+import { unlinked } from './unlinked.ts';
 import { failureOf, lastLine, runProgram } from './workers.ts';
 
 const TITLE = COMMANDS.rescoreRollouts.title.replace('…', '');
@@ -69,12 +70,12 @@ async function rescored(
   const outcome = await vscode.window.withProgress(
     {
       location: vscode.ProgressLocation.Notification,
-      title: `Scoring ${basename(runFolder)} again`,
+      title: unlinked(`Scoring ${basename(runFolder)} again`),
       cancellable: true,
     },
     (progress, token) => {
       token.onCancellationRequested(() => ending.abort());
-      const line = (message: string): void => progress.report({ message });
+      const line = (message: string): void => progress.report({ message: unlinked(message) });
       return runProgram(app.program(), args, ending.signal, { line, kept: KEPT });
     },
   );

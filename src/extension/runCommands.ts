@@ -9,13 +9,14 @@ import { liveLock } from '../run/lock.ts';
 import { readManifest } from '../run/manifest.ts';
 import type { App } from './app.ts';
 import { configText, freshPath, renamed } from './configCopy.ts';
-import { inBackground } from './failures.ts';
+import { inBackground, tell } from './failures.ts';
 import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
 import { activeConfig, checkpointFolder, pickFolder, pickRun, runsOf } from './pickers.ts';
 import { isRecord } from './places.ts';
 import { resolvedConfigUri } from './resolvedConfigs.ts';
 import { tagsOf } from './runList.ts';
 import { targetOf } from './target.ts';
+import { unlinked } from './unlinked.ts';
 import { failureOf, runProgram } from './workers.ts';
 
 export const RUN_COMMANDS = {
@@ -82,7 +83,9 @@ async function tagRun(app: App, argument: unknown, selected?: unknown): Promise<
     answer(argument, 'tags') ??
     (await vscode.window.showInputBox({
       title: COMMANDS.tagRun.title,
-      prompt: `${first === undefined ? `Tags to add to ${folders.length} runs` : `Tags of ${basename(first)}`}, separated by commas.${inUse.length === 0 ? '' : ` In use: ${inUse.join(', ')}.`}`,
+      prompt: unlinked(
+        `${first === undefined ? `Tags to add to ${folders.length} runs` : `Tags of ${basename(first)}`}, separated by commas.${inUse.length === 0 ? '' : ` In use: ${inUse.join(', ')}.`}`,
+      ),
       placeHolder: 'baseline, seed 1',
       value: first === undefined ? '' : (await readLabel(first)).tags.join(', '),
     }));
@@ -151,7 +154,7 @@ async function exportRun(app: App, argument: unknown): Promise<string | undefine
   const said = await vscode.window.withProgress(
     {
       location: vscode.ProgressLocation.Notification,
-      title: `Exporting right trajectories of ${basename(runFolder)}`,
+      title: unlinked(`Exporting right trajectories of ${basename(runFolder)}`),
       cancellable: true,
     },
     async (_, token) => {
@@ -165,8 +168,7 @@ async function exportRun(app: App, argument: unknown): Promise<string | undefine
   );
   if (said === undefined) return undefined;
   const open = async (): Promise<void> => {
-    if ((await vscode.window.showInformationMessage(said, 'Open')) === 'Open')
-      await vscode.window.showTextDocument(vscode.Uri.file(file));
+    if ((await tell(said, 'Open')) === 'Open') await vscode.window.showTextDocument(vscode.Uri.file(file));
   };
   inBackground(app.log, 'Export', open());
   return file;

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import { FILES } from '../run/layout.ts';
 import type { App } from './app.ts';
+import { tell } from './failures.ts';
 import { COMMANDS } from './names.ts';
 import { pickFolder } from './pickers.ts';
 import { type Grouping, GROUPINGS } from './runList.ts';
@@ -71,7 +72,7 @@ async function addRunsFolder({ places, runs }: App, argument: unknown): Promise<
     await vscode.workspace.getConfiguration('branchpoint').update('runsFolders', [...known, folder], target);
   await runs.refresh();
   if (!runs.list().some(run => dirname(run.folder) === folder))
-    await vscode.window.showInformationMessage(
+    await tell(
       `${folder} has no run yet. Folders in it that have a ${FILES.manifest} are shown as soon as they are there.`,
     );
 }
