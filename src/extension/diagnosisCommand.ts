@@ -1,6 +1,4 @@
 /** `Collect Diagnosis Bundle`: gathers what is known of a run and shows it as a text that the user may save or copy. Knows nothing of its form. */
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { cpus, freemem, homedir, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
@@ -8,7 +6,9 @@ import type { CheckResult } from '../core/checkup.ts';
 import type { Failure } from '../core/types.ts';
 import { toFailure } from '../protocol/channel.ts';
 import type { WorkerStatus } from '../protocol/verbs.ts';
+import { statOf } from '../run/disk.ts';
 import { FILES } from '../run/layout.ts';
+import { readSpan } from '../run/lines.ts';
 import { connectWorker, liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
@@ -38,7 +38,7 @@ async function collected(app: App, runFolder: string): Promise<string> {
     state: await app.runs.state(runFolder),
     worker: await workerOf(runFolder),
     checks: await checksOf(app, runFolder),
-    log: existsSync(log) ? await readFile(log, 'utf8') : '',
+    log: endOf(log),
     machine: {
       editor: `${vscode.env.appName} ${vscode.version}${vscode.env.remoteName === undefined ? '' : `, remote`}`,
       system: `${process.platform} ${process.arch} ${release()}, Node ${process.versions.node}`,
@@ -70,6 +70,16 @@ async function checksOf(app: App, runFolder: string): Promise<readonly CheckResu
   } catch (error) {
     return [{ id: 'check', status: 'error', message: toFailure(error).message }];
   }
+}
+
+/** Bytes of a log that are read: its last lines are told. */
+const LOG_BYTES = 1 << 18;
+
+/** '' where there is no such file. */
+function endOf(log: string): string {
+  const size = statOf(log)?.size ?? 0;
+  const read = Math.min(size, LOG_BYTES);
+  return readSpan(log, size - read, read).toString('utf8');
 }
 
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
