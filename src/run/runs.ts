@@ -3,7 +3,7 @@ import { open, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Event, EventOf } from '../core/events.ts';
 import { FailureError } from '../core/types.ts';
-import { statOf } from './disk.ts';
+import { attributed, statOf } from './disk.ts';
 import { eventOf } from './eventShape.ts';
 import { glanceAtImport, stampOfImport } from './imports/imported.ts';
 import { readLabel, type Label } from './label.ts';
@@ -96,7 +96,9 @@ async function stampOfFile(path: string): Promise<string> {
     const { size, mtimeMs } = await stat(path);
     return `${size}@${mtimeMs}`;
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // A folder that may not be looked into is no run that is known here.
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM'].includes(code)) return '';
     throw error;
   }
 }
@@ -111,9 +113,11 @@ export async function summarizeRun(folder: string): Promise<RunSummary> {
     called = await readLabel(folder);
     return { folder, name, ...called, ...(await summarize(folder)) };
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
+    // One that is gone is no run; one that the system does not let be read says so in the list.
+    const known = (error as NodeJS.ErrnoException).code === 'ENOENT' ? error : attributed(error);
+    if (!(known instanceof FailureError)) throw error;
     const nothing = { config: '', isPaused: false, created: '', step: 0, steps: 0 };
-    return { folder, name, ...called, status: 'unreadable', ...nothing, problem: error.message };
+    return { folder, name, ...called, status: 'unreadable', ...nothing, problem: known.message };
   }
 }
 

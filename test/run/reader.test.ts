@@ -1,7 +1,15 @@
 /** A run folder is read the same while it grows, after it ended, and whatever happened to its files — or says what is wrong. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'mocha';
 import { defaults } from '../../src/core/config.ts';
@@ -413,6 +421,11 @@ describe('runs', () => {
       assert.deepEqual(await readLabel(folder), { tags: [] });
       writeFileSync(join(folder, 'label.json'), 'Baseline');
       assert.match((await summarizeRun(folder)).problem ?? '', /label\.json is not JSON/);
+      rmSync(join(folder, 'events.jsonl'));
+      mkdirSync(join(folder, 'events.jsonl'));
+      rmSync(join(folder, 'label.json'));
+      const refused = await summarizeRun(folder);
+      assert.deepEqual([refused.status, /EISDIR/.test(refused.problem!)], ['unreadable', true]);
       assert.equal(await glanceAt(join(project, 'nowhere')), undefined);
     }));
 });
