@@ -421,7 +421,6 @@ describe('runs', () => {
       assert.deepEqual(await readLabel(folder), { tags: [] });
       writeFileSync(join(folder, 'label.json'), 'Baseline');
       assert.match((await summarizeRun(folder)).problem ?? '', /label\.json is not JSON/);
-      rmSync(join(folder, 'events.jsonl'));
       mkdirSync(join(folder, 'events.jsonl'));
       rmSync(join(folder, 'label.json'));
       const refused = await summarizeRun(folder);
