@@ -94,7 +94,8 @@ async function examine(examination: Examination): Promise<void> {
   }
   const shape = await part('policy', () => shapeOf(config.policy.path));
   if (shape) add(...checkMemory(shape, config, memoryLimit(config)), ...checkContext(shape, config));
-  if (tools) add(...((await part('tools', () => checkTools(tools, train?.tasks[0]))) ?? []));
+  if (tools)
+    add(...((await part('tools', () => checkTools(tools, train?.tasks[0], config.tools.cassette))) ?? []));
   const { results, ownReward } = await checkOwnReward(config.reward);
   add(...results);
   if (ownReward && ownReward !== 'broken') opened.push(() => ownReward.close());

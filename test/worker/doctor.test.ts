@@ -69,11 +69,13 @@ describe('the doctor', () => {
     algorithm: { updatesPerStep: 2 },
   };
 
-  async function examine(change: Config = {}, tries = false): Promise<CheckResult[]> {
+  function writeSmall(change: Config): string {
     const file = join(parent, 'small.branchpoint.json');
     writeFileSync(file, JSON.stringify({ ...small, ...change }, null, 1));
-    return checkConfig(file, { equipment, tries });
+    return file;
   }
+  const examine = (change: Config = {}, tries = false): Promise<CheckResult[]> =>
+    checkConfig(writeSmall(change), { equipment, tries });
 
   it('finds nothing wrong with a config that works, and the trees it tries keep every claim', async function () {
     this.timeout(30_000);
@@ -91,6 +93,19 @@ describe('the doctor', () => {
     const apart = Number(/differ by (\S+) at most/.exec(of(results, 'parity')[0]!.message)![1]);
     assert.ok(apart < 1e-4, String(apart));
     assert.match(of(results, 'masks')[0]!.message, /^[1-9]\d* tokens would be trained/);
+  });
+
+  it('calls no tool where only a recording answers', async () => {
+    writeFileSync(join(parent, 'recording.jsonl'), '{"tools":{"python":"Python 3"}}\n');
+    const file = join(parent, 'recording.jsonl');
+    const results = await checkConfig(
+      writeSmall({ tools: { cassette: { mode: 'replay', file: 'recording.jsonl' } } }),
+      { equipment: realEquipment(() => undefined), tries: false },
+    );
+    assert.deepEqual(
+      results.filter(({ id }) => id.startsWith('tools')).map(({ status, message }) => [status, message]),
+      [['ok', `Only the recording ${file} answers, for python; no tool is called.`]],
+    );
   });
 
   it('says of every row that is no task where it is', async () => {

@@ -1,17 +1,27 @@
 /** Calls every tool once with something harmless. Knows nothing of policies. */
 import { ok, warning, wrong, type CheckResult } from '../../core/checkup.ts';
+import type { ToolsConfig } from '../../core/configTools.ts';
 import type { Task } from '../../core/types.ts';
 import type { ToolPool } from '../tools/tool.ts';
 
 const QUESTION_CHARACTERS = 200;
 
-export async function checkTools(tools: ToolPool, task: Task | undefined): Promise<CheckResult[]> {
+/** Where a recording alone answers, it cannot know these calls. */
+export async function checkTools(
+  tools: ToolPool,
+  task: Task | undefined,
+  { mode, file }: ToolsConfig['cassette'],
+): Promise<CheckResult[]> {
   if (tools.tags.length === 0)
     return [
       warning('tools', 'The config has no tool, so that no trajectory branches.', {
         key: 'tools.python.enabled',
         fix: 'Set tools.python.enabled, or name a corpus in tools.search.corpus.',
       }),
+    ];
+  if (mode === 'replay')
+    return [
+      ok('tools', `Only the recording ${file} answers, for ${tools.tags.join(', ')}; no tool is called.`),
     ];
   return Promise.all(tools.tags.map(tag => checkTool(tools, tag, task)));
 }
