@@ -215,12 +215,13 @@ const LEAST_PROBABILITY = 1e-37;
  * From the forward pass's `probabilities` and `mixed` and from `dLogProb` [rows, 1] (where `withEntropy`, from `entropies`
  * and `dEntropy` too): `dHidden`, and `d.norm` and `d.matrix`, added to `sum.norm` and `sum.matrix`. With p the softmax of
  * the scores s: ∂log p_t/∂s = onehot(t) − p and ∂H/∂s = −p·(log p + H). The one-hot part is a row of the matrix and of its
- * gradient, and dLogProb scales narrow rows instead of p. In `d.matrix` it is still missing: `drawn` [rows, hidden] is what
- * has yet to be added to the targets' rows.
+ * gradient, and dLogProb scales narrow rows instead of p. With entropy it is still missing in `d.matrix`: `drawn`
+ * [rows, hidden] is what has yet to be added to the targets' rows. Without, the caller brings it: `surplus` p − onehot(t)
+ * stands for `probabilities`.
  */
 export function headBackward(shape: ModelShape, withEntropy: boolean): Graph {
   const { g, tape, hidden, norm, matrix, targets, rows } = head(shape);
-  const p = g.input('probabilities', ['rows', shape.vocabulary]);
+  const p = g.input(withEntropy ? 'probabilities' : 'surplus', ['rows', shape.vocabulary]);
   const dLogProb = g.input('dLogProb', ['rows', 1]);
   const sums = sumInputs(
     g,
@@ -241,7 +242,7 @@ export function headBackward(shape: ModelShape, withEntropy: boolean): Graph {
   g.output('dHidden', dHidden!);
   g.output('d.norm', dNorm!);
   g.output('d.matrix', dMatrix);
-  g.output('drawn', drawn);
+  if (withEntropy) g.output('drawn', drawn);
   return g;
 }
 

@@ -121,28 +121,32 @@ export async function runHeadBackward(
           Float32Array.from(entries, entry => values[from + entry]!),
           [entries.length, 1],
         );
+      const { rows, targets } = chosen(asked, entries);
       const derivatives = {
         dLogProb: column(dLogProb),
-        ...(withEntropy && { dEntropy: column(dEntropy), entropies: column(at.result.entropies) }),
+        ...(withEntropy
+          ? { dEntropy: column(dEntropy), entropies: column(at.result.entropies) }
+          : { surplus: surplusOf(taken['probabilities']!, targets) }),
       };
       const all = { ...feeds, ...taken, ...derivatives, ...sumFeeds(sums, model, names) };
-      const results = await program.run(only(program, all));
+      const { dHidden: pulls, drawn, ...results } = await program.run(only(program, all));
       takeSums(sums, results, names);
-      const { rows, targets } = chosen(asked, entries);
-      addRows(sums.gradients.get(headName(model.shape))!, floats(results['drawn']), targets, width);
-      addRows(dHidden, floats(results['dHidden']), rows, width);
-      for (const tensor of [
-        ...Object.values(taken),
-        feeds['hidden']!,
-        results['drawn']!,
-        results['dHidden']!,
-      ])
+      if (drawn) addRows(sums.gradients.get(headName(model.shape))!, floats(drawn), targets, width);
+      addRows(dHidden, floats(pulls), rows, width);
+      for (const tensor of [...Object.values(taken), feeds['hidden']!, pulls!, ...(drawn ? [drawn] : [])])
         discard(tensor);
       count += entries.length;
     }
     if (remembered) Object.values(remembered).forEach(discard);
   }
   return { dHidden, entries: count };
+}
+
+/** The same array, less 1 where the targets are. */
+function surplusOf(probabilities: Tensor, targets: Int32Array): Tensor {
+  const [p, width] = [floats(probabilities), probabilities.dims[1]!];
+  targets.forEach((target, i) => (p[i * width + target] = p[i * width + target]! - 1));
+  return probabilities;
 }
 
 const chosen = ({ rows, targets }: HeadRows, entries: Int32Array): HeadRows => ({

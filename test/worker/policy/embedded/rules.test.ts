@@ -293,10 +293,13 @@ describe('The gradients of the head agree with finite differences', () => {
         'sum.norm': zeros([TINY.hidden]),
         'sum.matrix': zeros([TINY.vocabulary, TINY.hidden]),
       };
-      const remembered = { probabilities: probabilities!, mixed: mixed!, entropies: entropies! };
+      const targets = feeds.targets.data as Int32Array;
+      const surplus = float32(floats(probabilities).slice(), [rows, TINY.vocabulary]);
+      targets.forEach((target, row) => (floats(surplus)[row * TINY.vocabulary + target]! -= 1));
+      const remembered = { probabilities: probabilities!, surplus, mixed: mixed!, entropies: entropies! };
       const addDrawn = ({ 'd.matrix': matrix, drawn }: Record<string, Tensor>): void =>
-        floats(feeds.targets).forEach((target, row) => {
-          for (let i = 0; i < TINY.hidden; i++)
+        targets.forEach((target, row) => {
+          for (let i = 0; drawn && i < TINY.hidden; i++)
             floats(matrix)[target * TINY.hidden + i]! += floats(drawn)[row * TINY.hidden + i]!;
         });
       await check(
