@@ -69,8 +69,8 @@ function removal(text: string, parent: Node, node: Node): Edit[] {
   const item = parent.type === 'property' ? parent : node;
   const siblings = item.parent?.children ?? [];
   const before = siblings[siblings.indexOf(item) - 1];
-  const comma = /^\s*,/.exec(text.slice(item.offset + item.length))?.[0].length ?? 0;
-  let [start, end] = [item.offset, item.offset + item.length + comma];
+  const comma = commaBehind(text, item);
+  let [start, end] = [item.offset, comma === undefined ? item.offset + item.length : comma + 1];
   const lineStart = text.lastIndexOf('\n', start - 1) + 1;
   const rest = /^[ \t]*(\/\/[^\r\n]*)?(\r?\n|$)/.exec(text.slice(end));
   if (text.slice(lineStart, start).trim() === '' && rest) {
@@ -78,11 +78,16 @@ function removal(text: string, parent: Node, node: Node): Edit[] {
     end += rest[0].length;
   }
   const edits = [{ offset: start, length: end - start, content: '' }];
-  if (comma > 0 || !before) return edits;
   // The last one's comma stands behind the one before it.
-  const beforeEnd = before.offset + before.length;
-  const own = text.indexOf(',', beforeEnd);
-  return [{ offset: own, length: 1, content: '' }, ...edits];
+  const own = comma === undefined && before ? commaBehind(text, before) : undefined;
+  return own === undefined ? edits : [{ offset: own, length: 1, content: '' }, ...edits];
+}
+
+/** Where the comma behind a property or an item is; comments may stand between, with commas of their own. */
+function commaBehind(text: string, { offset, length }: Node): number | undefined {
+  const end = offset + length;
+  const passed = /^(?:\s|\/\/[^\r\n]*|\/\*[^]*?\*\/)*/.exec(text.slice(end))![0].length;
+  return text[end + passed] === ',' ? end + passed : undefined;
 }
 
 /** Start of the first of the comment lines directly above a line. */

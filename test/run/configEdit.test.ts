@@ -45,6 +45,13 @@ describe('a remedy in a config’s text', () => {
     assert.equal(edited(TEXT, remove('nothing')), TEXT);
   });
 
+  it('finds the comma of a key behind comments, which may have commas too', () => {
+    const text = '{ "a": 1 /* x, y */, "b": 2 // x, y\n, "c": 3 }';
+    assert.equal(edited(text, remove('a')), '{  "b": 2 // x, y\n, "c": 3 }');
+    assert.equal(edited(text, remove('b')), '{ "a": 1 /* x, y */,  "c": 3 }');
+    assert.equal(edited(text, remove('c')), '{ "a": 1 /* x, y */, "b": 2 // x, y\n  }');
+  });
+
   it('renames a key in its place, or moves it to the group that it belongs to', () => {
     const rename = (from: string, to: string): Remedy => ({
       ...{ kind: 'rename', path: from.split('.'), to: to.split('.') },
