@@ -78,7 +78,7 @@ export const TOOL_RULES: readonly Rule[] = [
       : undefined,
 ];
 
-const programsIn = ({ module, command }: OwnProgram): number =>
+export const programsIn = ({ module, command }: OwnProgram): number =>
   (module === '' ? 0 : 1) + (command.length > 0 ? 1 : 0);
 
 function ambiguous(

@@ -48,7 +48,7 @@ async function check(app: App, subject: string, name: string): Promise<readonly 
   if (results.length === 0) return results;
   vscode.window.setStatusBarMessage(`${name}: ${countText(results)}`, 10_000);
   if (results.some(({ status }) => status !== 'ok'))
-    await vscode.commands.executeCommand('workbench.panel.markers.view.focus');
+    await vscode.commands.executeCommand('workbench.panel.markers.view.focus', { preserveFocus: true });
   return results;
 }
 

@@ -19,9 +19,16 @@ async function factsOf(folder: string): Promise<RunFacts> {
   // Another program's run has neither a configuration that is known here nor a label.
   if (run.source !== undefined)
     return { folder, name: basename(folder), config: {}, hashes: {}, versions: {}, isLive: false };
-  const { name, config, hashes, versions } = run.manifest;
+  const { config, hashes, versions } = run.manifest;
   const { label } = await readLabel(folder);
-  return { folder, name: label ?? name, config, hashes, versions, isLive: liveLock(folder) !== undefined };
+  return {
+    folder,
+    name: label ?? basename(folder),
+    config,
+    hashes,
+    versions,
+    isLive: liveLock(folder) !== undefined,
+  };
 }
 
 /** Runs of the same name in different folders are told apart by these. */

@@ -1,4 +1,5 @@
 /** What the view of an evaluation is answered. Reads records; knows nothing of panels or pages. */
+import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { evaluationReport, nameOf } from '../core/evaluationReport.ts';
 import type { Reported } from '../core/report.ts';
@@ -6,7 +7,7 @@ import { FailureError } from '../core/types.ts';
 import type { Handlers } from '../protocol/channel.ts';
 import type { EvaluationPlace, EvaluationVerbs, ViewSubject } from '../protocol/verbs.ts';
 import { evaluationIds, readEvaluation } from '../run/evaluations.ts';
-import { openRun } from '../run/reader.ts';
+import { readLabel } from '../run/label.ts';
 import { commandId } from './names.ts';
 import { sampleUri } from './evaluationSamples.ts';
 
@@ -18,7 +19,7 @@ export interface Held {
 
 /** Throws a FailureError where the folder is no run or has no such evaluation. */
 export const readReported = async ({ runFolder, evaluation }: EvaluationPlace): Promise<Reported> => ({
-  run: openRun(runFolder).manifest.name,
+  run: (await readLabel(runFolder)).label ?? basename(runFolder),
   record: await readEvaluation(runFolder, evaluation),
 });
 

@@ -7,6 +7,7 @@ import type { Config, ConfigProblem } from '../core/config.ts';
 import { validate } from '../core/config.ts';
 import { isRequired, KEYS, type ConfigKey } from '../core/configKeys.ts';
 import { remove, type Remedy } from '../core/configRemedy.ts';
+import { programsIn } from '../core/configToolRules.ts';
 import { FailureError } from '../core/types.ts';
 import { mapPaths } from './manifest.ts';
 
@@ -113,7 +114,10 @@ export function missingFiles(config: Config, text: string): LocatedProblem[] {
     ['tools.search.corpus', config.tools.search.corpus],
     ['tools.search.cacheFile', config.tools.search.cacheFile],
     ['reward.custom.module', config.reward.custom.module],
-    ['reward.custom.folder', config.reward.custom.folder],
+    // A resolved configuration names the folder also where nothing of the user's own is run in it.
+    ...(programsIn(config.reward.custom) > 0
+      ? ([['reward.custom.folder', config.reward.custom.folder]] satisfies [string, string][])
+      : []),
     ...config.tools.custom.flatMap(({ module, folder }, index): [string, string][] => [
       [`tools.custom.${index}.module`, module],
       [`tools.custom.${index}.folder`, folder],

@@ -112,12 +112,16 @@ export async function hashesOf(config: Config): Promise<Record<string, string>> 
   for (const [name, path] of Object.entries(namedPaths(config)))
     if (path !== '')
       hashes[name] = await readable(path, async () =>
-        fs.statSync(path).isDirectory() ? hashOf(await hashFolder(path)) : hashFile(path),
+        fs.statSync(path).isDirectory() ? hashOf(withoutNotes(await hashFolder(path))) : hashFile(path),
       );
   for (const [name, program] of ownPrograms(config))
     hashes[name] = await readable(program.module, () => hashOwnProgram(program));
   return hashes;
 }
+
+/** A policy is the same whatever is written about it: a folder's Markdown is left out. */
+const withoutNotes = (files: Awaited<ReturnType<typeof hashFolder>>): typeof files =>
+  Object.fromEntries(Object.entries(files).filter(([name]) => !name.endsWith('.md')));
 
 /** Programs of the user's own, by what they are for. */
 function ownPrograms({ tools: { custom }, reward }: Config): [string, OwnProgram][] {

@@ -1,6 +1,6 @@
-/** Where the editor put the sample, and the run that it launched there. Knows nothing of the window. */
+/** The sample as files: where the editor put it and what was launched there, or a project of it with recorded runs. Knows nothing of the window. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { FILES } from '../../src/run/layout.ts';
 import { liveLock } from '../../src/run/lock.ts';
@@ -26,4 +26,36 @@ export function liveRunIn(folder) {
   const lock = readdirSync(folder, { recursive: true }).find(path => basename(path) === FILES.lock);
   const found = lock && dirname(join(folder, lock));
   return found && liveLock(found) ? found : undefined;
+}
+
+/** A project with the sample's files and its recorded run. Returns the run's folder. */
+export function makeProject(folder) {
+  const sample = 'media/sample';
+  cpSync(sample, folder, { recursive: true, filter: path => !/sample\/(make|run)(\/|$)/.test(path) });
+  const run = join(folder, 'runs/recorded');
+  cpSync(join(sample, 'run'), run, { recursive: true });
+  return run;
+}
+
+/** Beside the recorded run one that differs in its learning rate and was interrupted after some steps. Returns its folder. */
+export function makeOtherRun(recorded, { name, steps, learningRate }) {
+  const folder = join(dirname(recorded), name);
+  cpSync(recorded, folder, { recursive: true });
+  const change = (file, edit) =>
+    writeFileSync(join(folder, file), edit(readFileSync(join(folder, file), 'utf8')));
+  change(FILES.manifest, text => {
+    const manifest = JSON.parse(text);
+    manifest.config.name = name;
+    manifest.config.optimizer.learningRate = learningRate;
+    return JSON.stringify({ ...manifest, name: `${name}-1` });
+  });
+  const upTo = text =>
+    text
+      .split('\n')
+      .filter(line => line !== '' && JSON.parse(line).step <= steps)
+      .map(line => `${line}\n`)
+      .join('');
+  change(FILES.events, upTo);
+  change(FILES.trees, upTo);
+  return folder;
 }

@@ -24,6 +24,10 @@ export function userOf(page) {
       `a view that shows ${selector}${text === undefined ? '' : ` with “${text}”`}`,
     );
 
+  /** One question may come right after another, in the same place. */
+  const asked = title =>
+    page.locator('.quick-input-widget:visible .quick-input-title', { hasText: title }).waitFor();
+
   const command = async title => {
     await page.keyboard.press('F1');
     await input.waitFor();
@@ -47,6 +51,48 @@ export function userOf(page) {
       await input.fill(text);
       await choice(text).click();
     },
+    /** Opens a file of the workspace by its name. */
+    async openFile(name) {
+      await page.keyboard.press('F1');
+      await input.waitFor();
+      await input.fill(name);
+      await choice(name).click();
+      await page.locator('.tab.active', { hasText: name }).waitFor();
+    },
+    /** Takes a choice of a list that comes right after another question: what is typed meanwhile may be lost. */
+    take: text => choice(text).click(),
+    /** Answers the question of that title. */
+    async answer(title, text) {
+      await asked(title);
+      await input.fill(text);
+      await input.press('Enter');
+    },
+    /** Types an answer to the question of that title, and leaves it there. */
+    async type(title, text) {
+      await asked(title);
+      await input.pressSequentially(text);
+    },
+    /** Chooses from the context menu of what is in sight. */
+    async choose(target, entry) {
+      await target.click({ button: 'right' });
+      // A menu takes no click in its first moments: where it opened, the button was just let go.
+      await page.getByRole('menuitem', { name: entry }).first().hover();
+      await page.keyboard.press('Enter');
+    },
+    /** Selects a text in the active editor by its own search, and types another over it. */
+    async replace(text, other) {
+      await page.keyboard.press('Control+f');
+      const find = page.locator('.editor-widget.find-widget.visible textarea').first();
+      await find.waitFor();
+      await find.fill(text);
+      await page.locator('.find-widget.visible .matchesCount', { hasText: /^1 of/ }).first().waitFor();
+      await page.keyboard.press('Escape');
+      await page.keyboard.type(other);
+    },
+    /** A line of an editor that has the text. */
+    line: text => page.locator('.view-line', { hasText: text }).first(),
+    /** A row of any tree or list, by what a screen reader is told of it. */
+    item: name => page.getByRole('treeitem', { name }).first(),
     /** A click on the tab of what is shown already would close it: a window that opens may show it late. */
     openSidebar: name =>
       until(async () => {
