@@ -88,11 +88,6 @@ const VIEWS = {
     await user.line('= 64 trajectories a step').waitFor();
     await page.locator('.codelens-decoration', { hasText: 'Launch' }).first().waitFor();
   },
-  async problems({ user, page }) {
-    await user.openFile('wrong.branchpoint.json');
-    await user.command('Problems: Focus on Problems View');
-    await page.locator('.markers-panel .monaco-list-row', { hasText: 'grupSize' }).first().waitFor();
-  },
   async rescored({ user, page }) {
     await user.command('Branchpoint: Re-score Rollouts…');
     await user.pick('recorded');
@@ -106,6 +101,12 @@ const VIEWS = {
     await user.command('Welcome: Open Walkthrough...');
     await user.pick('Train and Understand an Agent');
     await page.locator('.getting-started-step').first().waitFor();
+  },
+  // Last, because its panel stays open.
+  async problems({ user, page }) {
+    await user.openFile('wrong.branchpoint.json');
+    await user.command('Problems: Focus on Problems View');
+    await page.locator('.markers-panel .monaco-list-row', { hasText: 'grupSize' }).first().waitFor();
   },
 };
 
@@ -158,7 +159,7 @@ export async function shootViews({ project, vsix, folder }) {
         } catch (error) {
           throw new Error(`${view} in ${theme}: ${error.message}`, { cause: error });
         } finally {
-          await browser.page.screenshot({ path: join(folder, `${theme}-${view}.png`) });
+          writeFileSync(join(folder, `${theme}-${view}.png`), await restingPicture(browser.page));
         }
         taken++;
       }
@@ -169,4 +170,16 @@ export async function shootViews({ project, vsix, folder }) {
     }
   }
   return taken;
+}
+
+/** Looks again until nothing moves any more: charts are painted, lenses have come, toasts have gone. What never rests is taken as it is. */
+async function restingPicture(page) {
+  let before;
+  for (let tries = 0; tries < 12; tries++) {
+    const picture = await page.screenshot();
+    if (before?.equals(picture)) return picture;
+    before = picture;
+    await new Promise(done => setTimeout(done, 250));
+  }
+  return before;
 }

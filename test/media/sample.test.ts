@@ -16,6 +16,7 @@ import { fold } from '../../src/core/fold.ts';
 import { judge } from '../../src/core/reward.ts';
 import type { Reward, Segment, Tree } from '../../src/core/types.ts';
 import { loadConfig } from '../../src/run/configFile.ts';
+import { hashesOf } from '../../src/run/create.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { readModelTensors } from '../../src/run/safetensors.ts';
 import { openDataset, type Dataset } from '../../src/worker/dataset.ts';
@@ -211,6 +212,11 @@ describe('the sample', () => {
       config.tools.search.corpus,
     ])
       assert.ok((await stat(path)).size > 0);
+  });
+
+  it('has a recorded run of the policy, the tasks and the corpus that come with it', async () => {
+    const { config, hashes } = openRun(join(SAMPLE, 'run')).manifest;
+    assert.deepEqual(await hashesOf(config), hashes);
   });
 
   it('has a recorded run of at most 3 MB that learned, with every tree readable', async () => {

@@ -38,6 +38,9 @@ describe('a configuration that is typed', () => {
   it('is told what a launch would refuse: missing files, a folder that is no policy, a context too short', () => {
     assert.deepEqual(codes(text({ data: { train: 'none.jsonl' } })), ['missing-file data.train']);
     assert.deepEqual(codes(text({}, 'nothing')), ['missing-file policy.path']);
+    const own = (command: string[]): string => text({ reward: { custom: { command, folder: 'gone' } } });
+    assert.deepEqual(codes(own(['python3', 'mine.py'])), ['missing-file reward.custom.folder']);
+    assert.deepEqual(codes(own([])), [], 'nothing runs in it');
     assert.match(problems(text({}, 'empty'))[0]!.message, /empty, which has no config\.json/);
     assert.match(problems(text({}, 'tasks.jsonl'))[0]!.message, /which is not a folder/);
     const long = text({ rollout: { maxResponseTokens: 100_000 } });
