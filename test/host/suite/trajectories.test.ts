@@ -57,6 +57,9 @@ describe('the editor of trees.jsonl', function () {
   it('opens the trajectory as text from the keyboard, at the segment that is read', async () => {
     await page('press', { key: 'Enter' });
     await isFocused('Trees');
+    // What is still being looked for begins the list anew: then no tree is chosen for a moment, and Enter has nothing to open.
+    await until(async () => (await count('.bar[hidden]')) === 1, 'the end of the search');
+    await until(async () => (await count('.row.tree[aria-selected="true"]')) === 1, 'a chosen tree');
     await page('press', { key: 'Enter' });
     await isFocused('Transcript');
     await until(async () => (await count('.line')) > 0, 'the lines of the transcript');
