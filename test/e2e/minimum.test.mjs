@@ -54,6 +54,7 @@ describe('on the minimum VS Code', () => {
     await user.reads(await user.dashboard('recorded'), 'Reward', /at step \d+/);
     goOnForLong(sampleConfig(home.user));
     await user.command('Branchpoint: Launch Run');
+    await user.pick('sample.branchpoint.json');
     run = await until(() => liveRunIn(home.user), 'a run folder with a worker');
     await user.reads(await user.dashboard(basename(run)), 'Reward', /at step [1-9]/);
   });
