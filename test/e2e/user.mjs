@@ -64,7 +64,12 @@ export function userOf(page) {
     /** Answers the question of that title. */
     async answer(title, text) {
       await asked(title);
-      await input.fill(text);
+      // A dialog for folders writes the path that it begins with when it has read it: over what was typed before.
+      await until(async () => {
+        await input.fill(text);
+        await new Promise(done => setTimeout(done, 300));
+        return (await input.inputValue()) === text;
+      }, `“${text}” in the answer`);
       await input.press('Enter');
     },
     /** Types an answer to the question of that title, and leaves it there. */
