@@ -2,27 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { branchAccount, stepAccount } from '../../src/core/accounts.ts';
 import { emptyState } from '../../src/core/fold.ts';
-import type { Decision, Tree } from '../../src/core/types.ts';
+import type { Tree } from '../../src/core/types.ts';
+import { refused } from '../fakes/decision.ts';
 import { stepSummary } from '../fakes/stepSummary.ts';
 
-const refused: Decision = {
-  segment: 2,
-  path: 0,
-  round: 0,
-  rule: 'paper',
-  gate: 'threshold',
-  initialEntropy: 0.21,
-  entropy: 0.53,
-  entropyDelta: 0.32,
-  windowTokens: 10,
-  branchProbability: 0.3,
-  entropyWeight: 0.5,
-  probability: 0.46,
-  threshold: 0.5,
-  made: 4,
-  total: 8,
-  outcome: 'refuse',
-};
 const tree = {
   id: '3.1',
   rule: 'paper',

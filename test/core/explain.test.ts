@@ -2,25 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { decisionLines, formula, verdict } from '../../src/core/explain.ts';
 import type { Decision } from '../../src/core/types.ts';
+import { refused } from '../fakes/decision.ts';
 
-const asked: Decision = {
-  segment: 3,
-  path: 0,
-  round: 0,
-  rule: 'paper',
-  gate: 'threshold',
-  initialEntropy: 0.21,
-  entropy: 0.53,
-  entropyDelta: 0.32,
-  windowTokens: 10,
-  branchProbability: 0.3,
-  entropyWeight: 0.5,
-  probability: 0.46,
-  threshold: 0.5,
-  made: 4,
-  total: 8,
-  outcome: 'refuse',
-};
+const asked: Decision = { ...refused, segment: 3 };
 
 describe('the explanation of a branch', () => {
   it('says a refusal by the threshold in one line', () => {
