@@ -67,6 +67,15 @@ export interface Segment {
   asked?: Pick<ToolCall, 'tool' | 'argument'>;
 }
 
+/** The k tokens that the policy found likeliest where it drew one, whether the drawn one is among them or not; likeliest first. */
+export interface Alternatives {
+  k: number;
+  /** [drawn token · k] vocabulary ids. */
+  ids: Int32Array;
+  /** [drawn token · k] log-probabilities at the sampling temperature (at 1 where it was greedy). */
+  logProbs: Float32Array;
+}
+
 /** Numbers of tokens, one entry per token of the tree, in segment order. NaN means "not measured for this token". */
 export interface TokenColumns {
   /** [token] vocabulary id. */

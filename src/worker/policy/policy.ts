@@ -2,6 +2,7 @@
 import type { Batch, PackedTree } from '../../core/batch.ts';
 import type { ObjectiveSettings, ObjectiveReport } from '../../core/objective.ts';
 import type { StreamKey } from '../../core/random.ts';
+import type { Alternatives } from '../../core/types.ts';
 
 /** A stretch of tokens on a path. The key names it for caches: equal keys mean equal tokens with equal ancestors. */
 export interface Stretch {
@@ -23,6 +24,8 @@ export interface SampleRequest {
   streamOffset: number;
   /** Number of largest log-probabilities wanted per token (rule `upstream`); 0 for none. */
   topLogProbs: number;
+  /** Number of likeliest tokens wanted beside each token, for the record; none where absent. */
+  alternatives?: number;
 }
 
 export interface Sample {
@@ -34,6 +37,8 @@ export interface Sample {
   entropies: Float32Array;
   /** [token][k] largest log-probabilities, the drawn token's included once; only where asked for. */
   topLogProbs?: Float32Array[];
+  /** As many as were asked for, at most the vocabulary; only where asked for. */
+  alternatives?: Alternatives;
   /** `stop`: the text now contains a stop string, `end`: an end-of-sequence id was drawn, `length`: maxTokens drawn. */
   finish: 'stop' | 'end' | 'length';
   /** The stop string found; only with finish `stop`. */

@@ -69,7 +69,7 @@ export interface DrawKind {
 /**
  * The last layer and the draw. Inputs: `temperature`, `uniform` and, where rows may be greedy, `isGreedy` [P, 1]. Outputs, with s = logits / temperature
  * less its row's maximum: `token` int64 [P, 1]; `score` s of that token; `partition` Z = Σ exp s; `weighted` Σ s·exp s;
- * `top` the largest s, descending, where topK is not 0. So log p = score − log Z and the entropy is log Z − weighted / Z:
+ * `top` the largest s, descending, and `topIds` int64 their tokens, where topK is not 0. So log p = score − log Z and the entropy is log Z − weighted / Z:
  * the logarithm is left to the caller, whose result does not depend on how many rows there are.
  */
 export function lastGraph(shape: ModelShape, { topK, hasGreedy }: DrawKind): Uint8Array {
@@ -93,10 +93,12 @@ export function lastGraph(shape: ModelShape, { topK, hasGreedy }: DrawKind): Uin
       ['P', topK],
       ['P', topK],
     ] as const;
-    const [top] = g.split('TopK', [scores, g.constant([topK], [1], 'int64')], dims, {
+    const [top, topIds] = g.split('TopK', [scores, g.constant([topK], [1], 'int64')], dims, {
+      type: ['float32', 'int64'],
       attributes: { axis: 1 },
     });
     g.output('top', top!);
+    g.output('topIds', topIds!);
   }
   return g.build();
 }

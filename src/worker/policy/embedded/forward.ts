@@ -40,12 +40,13 @@ export interface Draw {
   isGreedy: boolean;
 }
 
-/** [row] what was drawn; `top` holds the topK largest log-probabilities. */
+/** [row] what was drawn; `top` holds the topK largest log-probabilities, and `topIds` their tokens. */
 export interface Drawn {
   token: number;
   logProb: number;
   entropy: number;
   top?: Float32Array;
+  topIds?: Int32Array;
 }
 
 export interface Forward {
@@ -274,11 +275,12 @@ const PADDING: Draw = { temperature: 1, uniform: 0, isGreedy: false };
 function drawnOf(outputs: Feeds, counts: readonly number[]): Drawn[] {
   const numbers = (name: string): Float32Array => outputs[name]!.data as Float32Array;
   const tokens = outputs['token']!.data as BigInt64Array;
-  const [scores, partitions, weighted, top] = [
+  const [scores, partitions, weighted, top, topIds] = [
     numbers('score'),
     numbers('partition'),
     numbers('weighted'),
     outputs['top'],
+    outputs['topIds'],
   ];
   return counts.map((_, row) => {
     const logPartition = Math.log(partitions[row]!);
@@ -289,6 +291,7 @@ function drawnOf(outputs: Feeds, counts: readonly number[]): Drawn[] {
       entropy: logPartition - weighted[row]! / partitions[row]!,
       ...(top && {
         top: (top.data as Float32Array).slice(row * k, (row + 1) * k).map(score => score - logPartition),
+        topIds: Int32Array.from((topIds!.data as BigInt64Array).subarray(row * k, (row + 1) * k), Number),
       }),
     };
   });

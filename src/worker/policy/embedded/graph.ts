@@ -19,8 +19,8 @@ interface Node {
 
 export interface NodeOptions {
   attributes?: Readonly<Record<string, Attribute>>;
-  /** Element type of the result; that of the first input where absent. */
-  type?: ElementType;
+  /** Element type of the results, one for each where they differ; that of the first input where absent. */
+  type?: ElementType | readonly ElementType[];
   /** '' (standard operators) where absent. */
   domain?: string;
 }
@@ -85,7 +85,7 @@ export class Graph {
     options: NodeOptions = {},
   ): Value[] {
     const type = options.type ?? inputs.find(value => value)?.type ?? 'float32';
-    const outputs = dims.map(each => this.fresh(each, type));
+    const outputs = dims.map((each, i) => this.fresh(each, typeof type === 'string' ? type : type[i]!));
     this.nodes.push({
       op,
       inputs,

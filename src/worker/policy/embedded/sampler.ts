@@ -43,6 +43,8 @@ interface Row {
   logProbs: number[];
   entropies: number[];
   top: Float32Array[];
+  /** [token][k], where asked for. */
+  alternatives: { ids: number[]; logProbs: number[] };
   watch: StopWatch;
   hasFailed: boolean;
   resolve(sample: Sample): void;
@@ -140,6 +142,7 @@ function newRow(state: State, request: SampleRequest, prompt: Int32Array): Omit<
     logProbs: [],
     entropies: [],
     top: [],
+    alternatives: { ids: [], logProbs: [] },
     watch,
     hasFailed: false,
   };
@@ -236,7 +239,9 @@ async function drawOnce(state: State): Promise<void> {
     uniform: uniform(request.stream, request.streamOffset + drawn.length),
     isGreedy: request.temperature === 0,
   }));
-  const topK = Math.max(...rows.map(row => row.request.topLogProbs));
+  const topK = Math.max(
+    ...rows.map(({ request }) => Math.max(request.topLogProbs, request.alternatives ?? 0)),
+  );
   const results = await forward.draw(chunk, draws, topK);
   // From the last slot on, so that the row that moves into a freed slot has had its turn.
   for (let slot = rows.length - 1; slot >= 0; slot--) {
@@ -250,7 +255,7 @@ const tokenAt = ({ prompt, drawn }: Row, position: number): number =>
   position < prompt.length ? prompt[position]! : drawn[position - prompt.length]!;
 
 /** Keeps what was drawn; true where the row ends with it. */
-function take({ endIds }: State, row: Row, { token, logProb, entropy, top }: Drawn): boolean {
+function take({ endIds }: State, row: Row, { token, logProb, entropy, top, topIds }: Drawn): boolean {
   if (!Number.isFinite(logProb) || !Number.isFinite(entropy)) {
     const message = 'The policy’s probabilities are not finite: its weights have diverged.';
     row.hasFailed = true;
@@ -266,8 +271,12 @@ function take({ endIds }: State, row: Row, { token, logProb, entropy, top }: Dra
   row.drawn.push(token);
   row.logProbs.push(logProb);
   row.entropies.push(entropy);
-  const { topLogProbs, maxTokens } = row.request;
+  const { topLogProbs, alternatives = 0, maxTokens } = row.request;
   if (topLogProbs > 0 && top) row.top.push(withDrawn(top.subarray(0, topLogProbs), logProb));
+  if (alternatives > 0 && top && topIds) {
+    row.alternatives.ids.push(...topIds.subarray(0, alternatives));
+    row.alternatives.logProbs.push(...top.subarray(0, alternatives));
+  }
   if (endIds.includes(token)) row.resolve(sampleOf(row, 'end'));
   else {
     const stop = row.watch.push(token);
@@ -282,11 +291,22 @@ function take({ endIds }: State, row: Row, { token, logProb, entropy, top }: Dra
 const withDrawn = (top: Float32Array, logProb: number): Float32Array =>
   Math.fround(logProb) >= top[top.length - 1]! ? top.slice() : Float32Array.of(...top, logProb);
 
+function alternativesOf({
+  request,
+  drawn,
+  alternatives: { ids, logProbs },
+}: Row): Pick<Sample, 'alternatives'> {
+  if (!request.alternatives) return {};
+  const k = drawn.length === 0 ? 0 : ids.length / drawn.length;
+  return { alternatives: { k, ids: Int32Array.from(ids), logProbs: Float32Array.from(logProbs) } };
+}
+
 const sampleOf = (row: Row, finish: Sample['finish']): Sample => ({
   ids: Int32Array.from(row.drawn),
   logProbs: Float32Array.from(row.logProbs),
   entropies: Float32Array.from(row.entropies),
   ...(row.request.topLogProbs > 0 && { topLogProbs: row.top }),
+  ...alternativesOf(row),
   finish,
 });
 

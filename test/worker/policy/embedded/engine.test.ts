@@ -206,13 +206,17 @@ describe('the embedded engine', () => {
       await far.open(settings());
       for (const policy of [near, far]) await learn(policy, 5);
       const requests = Array.from({ length: 6 }, (_, i) =>
-        request({ key: `${i}`, stream: i, topLogProbs: i % 2 }),
+        request({ key: `${i}`, stream: i, topLogProbs: i % 2, alternatives: i % 3 }),
       );
       const [here, there] = await Promise.all(
         [near, far].map(policy => Promise.all(requests.map(each => policy.sample(each)))),
       );
       assert.deepEqual(there!.map(bits), here!.map(bits));
       assert.deepEqual(there![1]!.topLogProbs, here![1]!.topLogProbs);
+      assert.deepEqual(
+        there!.map(({ alternatives }) => alternatives),
+        here!.map(({ alternatives }) => alternatives),
+      );
       const [scores] = await far.score(batch(1).trees, 1);
       assert.ok(scores!.logProbs instanceof Float32Array);
       await assert.rejects(far.load(join(root, 'nowhere')), /config\.json/);

@@ -262,6 +262,44 @@ describe('the sampler', () => {
     await sampler.close();
   });
 
+  it('names the likeliest tokens where asked, as the full softmax has them, and draws the same', async () => {
+    const sampler = await open(TINY);
+    const trainer = createTrainer(TINY, randomWeights(TINY, 5), {
+      ...{ threads: 1, memoryLimitBytes: 1e9, trainable: false },
+    });
+    const prompt = stretch('p', 6, randomNumbers(4));
+    const vocabulary = Array.from({ length: TINY.vocabulary }, (_, id) => id);
+    for (const temperature of [0, 1, 0.5]) {
+      const asked = [{}, { alternatives: 4 }, { alternatives: 40 }, { alternatives: 2, topLogProbs: 6 }];
+      const found = await Promise.all(
+        asked.map((more, i) => sampler.sample(request([prompt], { key: `${i}`, temperature, ...more }))),
+      );
+      for (const each of found.slice(1)) assertSameBits(each, found[0]!);
+      assert.deepEqual(
+        found.map(({ alternatives }) => alternatives?.k),
+        [undefined, 4, TINY.vocabulary, 2],
+      );
+      for (let n = 0; n < 12; n++) {
+        const before = [...prompt.ids, ...found[0]!.ids.subarray(0, n)];
+        const tree = packPieces([
+          { parent: -1, ids: before },
+          ...vocabulary.map(id => ({ parent: 0, ids: [id] })),
+        ]);
+        const [scores] = await trainer.score([tree], temperature || 1);
+        const logProbs = [...scores!.logProbs.subarray(before.length)];
+        const likeliest = vocabulary.toSorted((a, b) => logProbs[b]! - logProbs[a]!);
+        for (const { alternatives } of found.slice(1)) {
+          const { k, ids, logProbs: given } = alternatives!;
+          assert.deepEqual([...ids.subarray(n * k, (n + 1) * k)], likeliest.slice(0, k));
+          for (let i = 0; i < k; i++)
+            assert.ok(Math.abs(given[n * k + i]! - logProbs[likeliest[i]!]!) < 1e-4);
+        }
+      }
+    }
+    await trainer.release();
+    await sampler.close();
+  });
+
   it('draws the last token that has any probability at the largest uniform number, and the first at 0', async () => {
     const forward = await openForward(TINY, randomWeights(TINY, 5), { threads: 1, tokens: 64 });
     forward.slots.reserve(2, 8, 0);
