@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import { join, relative } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { FailureError } from '../core/types.ts';
-import { makeFolder, remove, rename, statOf, syncFolder, writeAtomically } from './disk.ts';
+import { besideName, makeFolder, remove, rename, statOf, syncFolder, writeAtomically } from './disk.ts';
 import { CHECKPOINT_FILES, FILES, checkpointName } from './layout.ts';
 import type { Shape } from './shape.ts';
 import { count, optional, record, table, text } from './shape.ts';
@@ -64,7 +64,7 @@ export async function saveCheckpoint(
 ): Promise<{ folder: string; hash: string }> {
   const name = `${FILES.checkpoints}/${checkpointName(step)}`;
   const folder = join(runFolder, name);
-  const beside = join(runFolder, FILES.checkpoints, `.${checkpointName(step)}.${process.pid}.tmp`);
+  const beside = besideName(join(runFolder, FILES.checkpoints, `.${checkpointName(step)}`), 'tmp');
   remove(beside);
   makeFolder(beside);
   try {

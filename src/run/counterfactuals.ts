@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { isCounterfactual, type Counterfactual } from '../core/counterfactual.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
-import { makeFolder, statOf, writeNew } from './disk.ts';
+import { makeFolder, removeInterrupted, statOf, writeNew } from './disk.ts';
 import { FILES, TOKEN_BYTES } from './layout.ts';
 import { refuseNewer } from './manifest.ts';
 import { count, isSealed, number, oneOf, optional, parseLine, record, sealed, table, text } from './shape.ts';
@@ -58,6 +58,7 @@ export function writeCounterfactual(
 ): Counterfactual {
   const folder = join(runFolder, FILES.branches);
   makeFolder(folder);
+  removeInterrupted(folder);
   for (let number = lastNumber(runFolder, given.of.tree) + 1; ; number++) {
     const id = `${given.of.tree}~${number}`;
     const counterfactual: Counterfactual = { id, trained: false, ...given, tree: { ...given.tree, id } };

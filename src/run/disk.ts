@@ -7,6 +7,7 @@ import type { Stats } from 'node:fs';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { FailureError } from '../core/types.ts';
+import { isRunning } from './processes.ts';
 
 export type Operation =
   'open' | 'append' | 'write' | 'sync' | 'rename' | 'truncate' | 'mkdir' | 'remove' | 'link';
@@ -34,10 +35,19 @@ export function attributed(error: unknown): unknown {
   return new FailureError({ where: 'store', message: (error as Error).message, fix });
 }
 
-/** Removes what interrupted writes left beside the files of a folder; nothing happens where there is none. */
+/** Where this process writes what is to become the file or folder: of no other process, so that nobody waits for anybody. */
+export const besideName = (path: string, ending: 'new' | 'tmp'): string => `${path}.${process.pid}.${ending}`;
+
+/**
+ * Removes what killed processes left beside the files of a folder; nothing happens where there is none. What a living process may be
+ * writing stays; this process is writing nothing there, for its own writes end before anything else is done.
+ */
 export function removeInterrupted(folder: string): void {
   if (!statOf(folder)) return;
-  for (const name of fs.readdirSync(folder)) if (/\.\d+\.(tmp|new)$/.test(name)) remove(join(folder, name));
+  for (const name of fs.readdirSync(folder)) {
+    const pid = Number(/\.(\d+)\.(?:new|tmp)$/.exec(name)?.[1] ?? NaN);
+    if (pid === process.pid || (pid > 0 && !isRunning(pid))) remove(join(folder, name));
+  }
 }
 
 /** A file that is only ever appended to. `length` is its length in bytes as far as its writes succeeded. */
@@ -87,7 +97,7 @@ export function close(file: AppendFile): void {
 
 /** Writes beside, syncs and renames: a reader sees the old file or the new one, never a part. */
 export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o644): void {
-  const beside = `${path}.${process.pid}.tmp`;
+  const beside = besideName(path, 'tmp');
   try {
     fault('write', path);
     const handle = fs.openSync(beside, 'w', mode);
@@ -112,7 +122,7 @@ export async function copy(from: string, to: string): Promise<void> {
 
 /** Makes the file with its whole content, or throws EEXIST where there is one already. */
 export function writeNew(path: string, content: string, mode = 0o644): void {
-  const beside = `${path}.${process.pid}.new`;
+  const beside = besideName(path, 'new');
   try {
     fault('link', path);
     fs.writeFileSync(beside, content, { mode });

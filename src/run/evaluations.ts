@@ -9,7 +9,7 @@ import type {
   TrajectoryOutcome,
 } from '../core/evaluation.ts';
 import { FailureError } from '../core/types.ts';
-import { makeFolder, writeAtomically } from './disk.ts';
+import { makeFolder, removeInterrupted, writeAtomically } from './disk.ts';
 import { evaluationSummary } from './eventShape.ts';
 import { FILES } from './layout.ts';
 import {
@@ -107,6 +107,8 @@ export async function readEvaluation(runFolder: string, id: string): Promise<Eva
 
 /** Keeps the summary and what became of every task. */
 export function writeEvaluation(runFolder: string, made: EvaluationRecord): void {
-  makeFolder(join(runFolder, FILES.evaluations));
+  const folder = join(runFolder, FILES.evaluations);
+  makeFolder(folder);
+  removeInterrupted(folder);
   writeAtomically(fileOf(runFolder, made.summary.id), `${JSON.stringify(made)}\n`);
 }

@@ -32,6 +32,9 @@ export const FILES = {
   log: 'worker.log',
 } as const;
 
+/** Folders of a run, and the run's own, whose files are written whole: beside, then renamed. Checkpoints see to themselves. */
+export const WRITTEN_WHOLE = ['', FILES.evaluations, FILES.trajectories, FILES.branches] as const;
+
 /** Bytes of one token over all columns of tokens.bin. */
 export const TOKEN_BYTES = 16;
 

@@ -9,9 +9,10 @@ import type { Remote } from '../protocol/channel.ts';
 import { connect } from '../protocol/channel.ts';
 import type { WorkerVerbs } from '../protocol/verbs.ts';
 import { timestamp } from './clock.ts';
-import { makePrivateFolder, remove, rename, statOf, writeNew } from './disk.ts';
+import { besideName, makePrivateFolder, remove, rename, statOf, writeNew } from './disk.ts';
 import { FILES } from './layout.ts';
 import { socketPort } from './ports.ts';
+import { birthOf, isRunning } from './processes.ts';
 import type { Shape } from './shape.ts';
 import { count, record, text } from './shape.ts';
 
@@ -153,7 +154,7 @@ function takeAway(path: string, runFolder: string, token: string): void {
   const seen = readLock(runFolder);
   if (seen && isAlive(seen))
     throw seen.host === hostname() ? owned(seen, runFolder) : elsewhere(seen, runFolder);
-  const aside = `${path}.${token}`;
+  const aside = besideName(`${path}.${token}`, 'tmp');
   try {
     rename(path, aside);
   } catch (error) {
@@ -192,32 +193,7 @@ const elsewhere = ({ pid, host }: LockContent, runFolder: string): FailureError 
     fix: `Use that machine, or remove ${FILES.lock} if you know that the process is gone.`,
   });
 
-function isAlive({ pid, host, birth }: LockContent): boolean {
-  if (host !== hostname()) return true;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    // Another user's process lives, and we may not be told when it started.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-  return birth === '' || birthOf(pid) === birth;
-}
-
-/** Boot and start time of a process as Linux counts it; '' on other systems, for a zombie, and where there is no such process. */
-function birthOf(pid: number): string {
-  if (process.platform !== 'linux') return '';
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in brackets and may hold spaces; state is the third field, start the 22nd.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (fields[0] === 'Z') return '';
-    return `${fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`;
-  } catch (error) {
-    // Gone, or a system without these files.
-    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-    return '';
-  }
-}
+const isAlive = ({ pid, host, birth }: LockContent): boolean => host !== hostname() || isRunning(pid, birth);
 
 /** A socket path in a new folder that only this user may enter. */
 function privateSocket(token: string): string {

@@ -5,8 +5,9 @@ import { statOf } from './disk.ts';
 import { FILES } from './layout.ts';
 import type { Line } from './lines.ts';
 import { endOf, wholeLines } from './lines.ts';
+import { watchSeals } from './seals.ts';
 import type { Shape } from './shape.ts';
-import { count, number, optional, parseLine, record, text, unsealed, watchSeals } from './shape.ts';
+import { count, number, optional, parseLine, record, text, unsealed } from './shape.ts';
 import { treeLine } from './treeShape.ts';
 
 /** One tree of the list. */
@@ -90,7 +91,7 @@ export async function readOffsets(
 /** Entries by a scan of trees.jsonl alone. */
 export async function scan(path: string, from = 0, { told, signal }: Looking = {}): Promise<TreeEntry[]> {
   const entries: TreeEntry[] = [];
-  const expectSeal = watchSeals(path);
+  const expectSeal = watchSeals(path, from);
   for await (const { lines, next } of wholeLines(path, from)) {
     signal?.throwIfAborted();
     for (const line of lines) {

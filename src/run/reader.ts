@@ -17,7 +17,8 @@ import { readManifest, refuseNewer } from './manifest.ts';
 import type { Looking, TreeEntry } from './offsets.ts';
 import { readOffsets, scan } from './offsets.ts';
 import type { EventBatch, Run } from './run.ts';
-import { parseLine, watchSeals } from './shape.ts';
+import { watchSeals } from './seals.ts';
+import { parseLine } from './shape.ts';
 import type { TreeLine } from './treeShape.ts';
 import { readColumns, readTree } from './trees.ts';
 import { watchFolder } from './watch.ts';
@@ -112,7 +113,7 @@ async function* readEvents(
   if (!statOf(path)) return;
   let expected = seq;
   let at = from;
-  const expectSeal = watchSeals(path);
+  const expectSeal = watchSeals(path, from);
   for await (const { lines, next } of wholeLines(path, from)) {
     const events: Event[] = [];
     for (const line of lines) {

@@ -7,6 +7,7 @@ import type { Line } from './lines.ts';
 import { wholeLines } from './lines.ts';
 import type { TreeEntry } from './offsets.ts';
 import { treeOfLine } from './offsets.ts';
+import { watchSeals } from './seals.ts';
 import { readTree } from './trees.ts';
 
 /** So many trees are read one by one rather than with all that lies between them. */
@@ -68,7 +69,9 @@ async function* inAll(
   const path = join(runFolder, FILES.trees);
   const byOffset = new Map(entries.map(entry => [entry.offset, entry]));
   const may = mayHold(query.text ?? '');
+  const expectSeal = watchSeals(path);
   const look = (line: Line): FoundTree[] => {
+    expectSeal(line);
     // A line that no entry names was voided by a resumption.
     const entry = byOffset.get(line.offset);
     if (entry === undefined || !may(line.text)) return [];

@@ -90,28 +90,13 @@ export const record = <T extends object>(fields: Fields<T>): Shape<T> => {
 };
 
 const SEAL = /,"crc":(\d+)\}$/;
+/** Characters that a seal has at most. */
+export const LONGEST_SEAL = ',"crc":4294967295}'.length;
 
 /** The JSON text of an object with a CRC-32 of itself as its last field, so that a reader sees whether it was changed. */
 export const sealed = (json: string): string => `${json.slice(0, -1)},"crc":${crc32(json)}}`;
 
-export const isSealed = (text: string): boolean => SEAL.test(text);
-
-/**
- * Looks at the lines of a file one after the other. Who writes checksums writes them on every line: damage may take one away, and what
- * it guards with it, so that a line without one is refused after a line with one.
- */
-export function watchSeals(file: string): (line: { text: string; offset: number }) => void {
-  let sealsBefore = false;
-  return ({ text, offset }) => {
-    if (sealsBefore && !isSealed(text))
-      throw new FailureError({
-        where: 'store',
-        message: `${file}, byte ${offset}: the line has lost its checksum.`,
-        fix: 'Restore the file from a copy.',
-      });
-    sealsBefore = isSealed(text);
-  };
-}
+export const isSealed = (text: string): boolean => SEAL.test(text.slice(-LONGEST_SEAL));
 
 /** The JSON text as it was before it was sealed; undefined where its checksum is wrong, itself where it has none. */
 export function unsealed(text: string): string | undefined {

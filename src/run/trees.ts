@@ -9,6 +9,7 @@ import { FILES, TOKEN_BYTES } from './layout.ts';
 import { lastWholeLine, readSpan } from './lines.ts';
 import { entryOf, treeOfLine } from './offsets.ts';
 import type { TokenSpan, TreeLine } from './treeShape.ts';
+import { watchSeals } from './seals.ts';
 import { sealed } from './shape.ts';
 import { treeLine } from './treeShape.ts';
 
@@ -91,7 +92,7 @@ export function closeTrees(files: TreeFiles): void {
   }
 }
 
-/** The tree whose line lies there. Throws a FailureError with file and byte where it does not. */
+/** The tree whose line lies there. Throws a FailureError with file and byte where it does not, or is not what was written. */
 export function readTree(runFolder: string, { offset, length }: Span): TreeLine {
   const path = join(runFolder, FILES.trees);
   const bytes = readSpan(path, offset, length + 1);
@@ -100,7 +101,9 @@ export function readTree(runFolder: string, { offset, length }: Span): TreeLine 
       where: 'store',
       message: `${path}, byte ${offset}: no line of ${length} bytes is here.`,
     });
-  return treeOfLine({ text: bytes.toString('utf8', 0, length), offset, length }, path);
+  const line = { text: bytes.toString('utf8', 0, length), offset, length };
+  watchSeals(path, offset)(line);
+  return treeOfLine(line, path);
 }
 
 /** Token columns that lie there. Throws a FailureError where the file is too short or its bytes are not those written. */

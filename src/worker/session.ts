@@ -16,7 +16,7 @@ import { refuseChanged, writePieces } from '../run/create.ts';
 import { removeInterrupted } from '../run/disk.ts';
 import { writeEvaluation } from '../run/evaluations.ts';
 import { Journal } from '../run/journal.ts';
-import { FILES, checkpointName } from '../run/layout.ts';
+import { FILES, WRITTEN_WHOLE, checkpointName } from '../run/layout.ts';
 import { acquireLock } from '../run/lock.ts';
 import { socketPort } from '../run/ports.ts';
 import type { Manifest } from '../run/manifest.ts';
@@ -247,8 +247,7 @@ async function lookBack(
 ): Promise<{ checkpoint: Checkpoint | undefined; before: RunState; done: number }> {
   const { runFolder, journal } = life;
   const checkpoint = await lastCheckpoint(runFolder);
-  removeInterrupted(runFolder);
-  removeInterrupted(join(runFolder, FILES.evaluations));
+  for (const name of WRITTEN_WHOLE) removeInterrupted(join(runFolder, name));
   // What waits from before a pause must be on the disk before it is read, and before later facts are.
   journal.flush();
   const before = fold(await openRun(runFolder).events());

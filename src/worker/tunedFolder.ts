@@ -6,6 +6,7 @@ import * as fs from 'node:fs';
 import { basename, join } from 'node:path';
 import { FailureError } from '../core/types.ts';
 import {
+  besideName,
   copy,
   makeFolder,
   remove,
@@ -59,7 +60,7 @@ export async function saveTuned(
     state,
   }: { policy: Pick<Policy, 'save'>; tokenizer: Pick<RunTokenizer, 'files'>; state: SftState },
 ): Promise<void> {
-  const beside = join(folder, `.saving.${process.pid}.tmp`);
+  const beside = besideName(join(folder, '.saving'), 'tmp');
   remove(beside);
   makeFolder(beside);
   try {

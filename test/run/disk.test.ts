@@ -1,6 +1,7 @@
 /** A write happens as a whole or leaves what was there. */
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'mocha';
 import {
@@ -9,10 +10,13 @@ import {
   interceptWrites,
   openAppend,
   remove,
+  removeInterrupted,
   writeAtomically,
   writeNew,
 } from '../../src/run/disk.ts';
+import { writeEvaluation } from '../../src/run/evaluations.ts';
 import { lastWholeLine, wholeLines } from '../../src/run/lines.ts';
+import { evaluationOf, right } from '../fakes/evaluations.ts';
 import { inFolder } from './fixtures.ts';
 
 describe('disk', () => {
@@ -56,6 +60,29 @@ describe('disk', () => {
       remove(path);
       remove(path);
       assert.deepEqual(readdirSync(folder), []);
+    }));
+});
+
+describe('what killed processes left beside files', () => {
+  it('is removed, unless its process lives or it was named by nobody of ours', () =>
+    inFolder(folder => {
+      const dead = spawnSync(process.execPath, ['-e', '']).pid;
+      const kept = [`b.${process.ppid}.new`, 'c.tmp', 'd.0.tmp', `e.${dead}.tmp.json`, `${dead}.tmp`];
+      mkdirSync(join(folder, `.saving.${dead}.tmp`));
+      for (const name of [`a.${dead}.tmp`, `a.${dead}.new`, `a.${process.pid}.tmp`, ...kept])
+        writeFileSync(join(folder, name), '');
+      removeInterrupted(folder);
+      assert.deepEqual(readdirSync(folder).sort(), kept.sort());
+      removeInterrupted(join(folder, 'none'));
+    }));
+
+  it('goes with the next evaluation that is written there', () =>
+    inFolder(folder => {
+      const dead = spawnSync(process.execPath, ['-e', '']).pid;
+      mkdirSync(join(folder, 'evaluations'));
+      writeFileSync(join(folder, 'evaluations', `step-4.json.${dead}.tmp`), '{"summ');
+      writeEvaluation(folder, evaluationOf([[right()]]));
+      assert.deepEqual(readdirSync(join(folder, 'evaluations')), ['step-8.json']);
     }));
 });
 

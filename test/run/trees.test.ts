@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { describe, it } from 'mocha';
 import { interceptWrites } from '../../src/run/disk.ts';
 import { readOffsets, scan } from '../../src/run/offsets.ts';
+import { searchTrees } from '../../src/run/search.ts';
 import type { TreeFiles } from '../../src/run/trees.ts';
 import { closeTrees, openTrees, readColumns, readTree, writeTree } from '../../src/run/trees.ts';
 import type { Tree } from '../../src/core/types.ts';
@@ -230,6 +231,32 @@ describe('offsets', () => {
       // One that never had any, of an earlier version say, is read.
       writeFileSync(path, lines.map(line => line.replace(/,"crc":\d+\}$/, '}')).join('\n'));
       assert.equal((await readOffsets(folder)).length, 3);
+    }));
+
+  it('are refused alike by whoever reads the whole file, one tree of it, or the trees that a search looks at', () =>
+    inFolder(async folder => {
+      write(folder, 3);
+      const path = join(folder, 'trees.jsonl');
+      const entries = await readOffsets(folder);
+      const lines = readFileSync(path, 'utf8').split('\n');
+      // As long as before, so that the index still fits; JSON, and a tree, but not what was written.
+      lines[1] = lines[1]!.replace(/"crc":(\d+)\}$/, '"crb":$1}').replace('"text":"Lima"', '"text":"Loma"');
+      writeFileSync(path, lines.join('\n'));
+      const place = `trees\\.jsonl, byte ${entries[1]!.offset}: the line has lost its checksum`;
+      const refused = { name: 'FailureError', message: new RegExp(place) };
+      assert.deepEqual(await readOffsets(folder), entries);
+      await assert.rejects(scan(path), refused);
+      await assert.rejects(scan(path, entries[1]!.offset), refused);
+      assert.throws(() => readTree(folder, entries[1]!), refused);
+      const searched = async (some: typeof entries, query: object) => {
+        for await (const _ of searchTrees(folder, some, query, new AbortController().signal));
+      };
+      await assert.rejects(searched(entries.slice(1, 2), { text: 'Loma' }), refused);
+      await assert.rejects(
+        searched(Array.from({ length: 40 }, () => entries).flat(), { text: 'Loma' }),
+        refused,
+      );
+      for (const at of [0, 2]) assert.equal(readTree(folder, entries[at]!).id, entries[at]!.id);
     }));
 
   it('grow with the file, and forget what a replaced file no longer has', () =>

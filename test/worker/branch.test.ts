@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -162,6 +163,17 @@ describe('branch', () => {
     await assert.rejects(ask({ at: { path, segment: tool, token: 1 } }), /cannot be cut/);
     await assert.rejects(ask({ result: 'x'.repeat(1000) }), /No token is left/);
     assert.deepEqual(counterfactualIds(run.folder), known);
+  });
+
+  it('removes what a branch that was killed while it was written has left', async () => {
+    const left = join(
+      run.folder,
+      'branches',
+      `${tree.id}~7.json.${spawnSync(process.execPath, ['-e', '']).pid}.new`,
+    );
+    writeFileSync(left, '{"form');
+    await ask();
+    assert.equal(existsSync(left), false);
   });
 
   it('tells the mean of the samples less what the original earned', async () => {

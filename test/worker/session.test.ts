@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectSocket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import type { Config } from '../../src/core/config.ts';
 import type { Event } from '../../src/core/events.ts';
@@ -133,6 +134,26 @@ describe('session', () => {
     assert.ok(
       !readFileSync(join(other.folder, 'tokens.bin')).equals(readFileSync(join(still.folder, 'tokens.bin'))),
     );
+  });
+
+  it('begins by removing what killed writers left, and nothing that a living one may be writing', async () => {
+    const folder = await createTinyRun(join(parent, 'leftovers'));
+    const dead = spawnSync(process.execPath, ['-e', '']).pid;
+    const left = [
+      'label.json',
+      'branches/1.0~1.json',
+      'evaluations/step-1.json',
+      'trajectories/step-1.parquet',
+    ];
+    const kept = [`branches/1.0~2.json.${process.ppid}.new`, `label.json.${process.ppid}.tmp`, 'notes.tmp'];
+    const files = [...left.map((name, i) => `${name}.${dead}.${i === 1 ? 'new' : 'tmp'}`), ...kept];
+    for (const name of files) {
+      mkdirSync(join(folder, dirname(name)), { recursive: true });
+      writeFileSync(join(folder, name), 'a par');
+    }
+    await workTiny(folder);
+    const found = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    assert.deepEqual(found.filter(name => /\.(new|tmp)$/.test(name)).sort(), kept);
   });
 
   it('refuses a second worker while the first lives', async () => {

@@ -1,0 +1,29 @@
+/** Which processes of this machine live. Knows nothing of what they do. */
+import * as fs from 'node:fs';
+
+/** Whether a process with this id lives here; where its birth is given and known, whether it is that one and not a later one. */
+export function isRunning(pid: number, birth = ''): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // Another user's process lives, and we may not be told when it started.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  return birth === '' || birthOf(pid) === birth;
+}
+
+/** Boot and start time of a process as Linux counts it; '' on other systems, for a zombie, and where there is no such process. */
+export function birthOf(pid: number): string {
+  if (process.platform !== 'linux') return '';
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field is the program's name in brackets and may hold spaces; state is the third field, start the 22nd.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[0] === 'Z') return '';
+    return `${fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`;
+  } catch (error) {
+    // Gone, or a system without these files.
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return '';
+  }
+}
