@@ -1,8 +1,9 @@
 /** Claims about a tree's numbers: decisions, masks, rewards, advantages, tokens. Knows nothing of how they were made. */
 import { branchProbability, passesDraw, type BranchSettings } from './branching.ts';
 import type { Checked, Found } from './findings.ts';
+import { alternativeStarts } from './alternatives.ts';
 import { isTrained, pathsThrough } from './tree.ts';
-import type { Decision, Tree } from './types.ts';
+import type { Decision, TokenColumns, Tree } from './types.ts';
 
 /** Sums and formulas may differ by rounding only. */
 const TOLERANCE = 1e-6;
@@ -141,8 +142,32 @@ export function finite({ tree, columns }: Checked): Found[] {
   tree.credit?.hard.forEach((credit, segment) =>
     need(credit, `The credit of segment ${segment}`, { segment }),
   );
-  if (columns) found.push(...tree.segments.flatMap((_, segment) => tokenNumbers({ tree, columns }, segment)));
+  if (columns) {
+    found.push(...tree.segments.flatMap((_, segment) => tokenNumbers({ tree, columns }, segment)));
+    found.push(...wrongAlternatives(columns));
+  }
   return found;
+}
+
+/** The first drawn token whose alternatives are no log-probabilities, likeliest first, that agree with its own. */
+function wrongAlternatives(columns: TokenColumns): Found[] {
+  const { ids, samplerLogProbs, alternatives } = columns;
+  if (alternatives === undefined) return [];
+  const { k } = alternatives;
+  const starts = alternativeStarts(columns);
+  const token = starts.findIndex((start, at) => {
+    if (start < 0) return false;
+    const [likely, logProbs] = [alternatives.ids, alternatives.logProbs].map(column =>
+      column.subarray(start, start + k),
+    ) as [Int32Array, Float32Array];
+    const isOrdered = logProbs.every((value, i) => value <= (i === 0 ? SINGLE : logProbs[i - 1]!));
+    const own = likely.indexOf(ids[at]!);
+    const gap = samplerLogProbs[at]! - logProbs[own < 0 ? k - 1 : own]!;
+    return !isOrdered || likely.some(id => id < 0) || (own < 0 ? gap : Math.abs(gap)) > SINGLE;
+  });
+  return token < 0
+    ? []
+    : [{ token, message: `Token ${token} has alternatives that are not the likeliest tokens in order.` }];
 }
 
 /** The first token of a segment whose log-probabilities or entropy are none. */

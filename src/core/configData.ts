@@ -19,6 +19,8 @@ export interface DataConfig {
 export interface RecordConfig {
   /** Trees are kept of every n-th step, of the first and of the last. */
   keepTrees: number;
+  /** Likeliest tokens that are kept beside each token that the policy draws; 0 for none. */
+  alternatives: number;
   /** Every step's trajectories as a parquet file of their own. */
   parquet: boolean;
   /** The numbers of every step as TensorBoard events. */
@@ -76,6 +78,12 @@ export const RECORD_KEYS: Keys<'record', RecordConfig> = {
     1,
     MILLION,
     'Keep trees and tokens of every n-th step, of the first and of the last; what is told of the others stays in the journal.',
+  ),
+  'record.alternatives': count(
+    0,
+    0,
+    20,
+    'Likeliest tokens, with their probabilities, that are kept beside each token that the policy draws in training: a trajectory’s hovers show what else it could have said. Each takes 8 bytes a drawn token in tokens.bin, which holds 16 bytes a token without them; 5 make it about three times as large. 0 for none.',
   ),
   'record.parquet': flag(
     false,

@@ -67,8 +67,9 @@ export interface Segment {
   asked?: Pick<ToolCall, 'tool' | 'argument'>;
 }
 
-/** The k tokens that the policy found likeliest where it drew one, whether the drawn one is among them or not; likeliest first. */
+/** The k tokens that the policy found likeliest where it drew one, the drawn one among them or not; likeliest first. */
 export interface Alternatives {
+  /** At least 1. */
   k: number;
   /** [drawn token · k] vocabulary ids. */
   ids: Int32Array;
@@ -86,6 +87,8 @@ export interface TokenColumns {
   trainerLogProbs: Float32Array;
   /** [token] full-vocabulary entropy (nats) of the distribution that it was drawn from; NaN where no model drew it. */
   entropies: Float32Array;
+  /** Of the tokens that a model drew, those with a sampler log-probability, in their order; absent where none were recorded. */
+  alternatives?: Alternatives;
 }
 
 /** `paper`: as published, with our normative choices; `upstream`: as the released code runs. */

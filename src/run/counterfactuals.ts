@@ -8,11 +8,11 @@ import { isCounterfactual, type Counterfactual } from '../core/counterfactual.ts
 import type { TokenColumns, Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
 import { makeFolder, removeInterrupted, statOf, writeNew } from './disk.ts';
-import { FILES, TOKEN_BYTES } from './layout.ts';
+import { FILES } from './layout.ts';
 import { refuseNewer } from './manifest.ts';
 import { count, isSealed, number, oneOf, optional, parseLine, record, sealed, table, text } from './shape.ts';
-import { decodeColumns, encodeColumns, treeText } from './trees.ts';
-import { treeLine, type TreeLine } from './treeShape.ts';
+import { decodeColumns, encodeColumns, extentOf, treeText } from './trees.ts';
+import { tokenBytes, treeLine, type TreeLine } from './treeShape.ts';
 
 /** A counterfactual with its tree as a line of trees.jsonl would have it, and the numbers of its tokens. */
 export interface StoredCounterfactual {
@@ -74,7 +74,7 @@ export function writeCounterfactual(
 
 /** Checked as a reader would: what cannot be read is not written. */
 function fileText(counterfactual: Counterfactual, columns: TokenColumns): string {
-  const tree: TreeLine = { ...counterfactual.tree, tokens: { offset: 0, count: columns.ids.length } };
+  const tree: TreeLine = { ...counterfactual.tree, tokens: { offset: 0, ...extentOf(columns) } };
   const stored: Stored = {
     format: FORMAT,
     ...counterfactual,
@@ -114,8 +114,8 @@ export function readCounterfactual(runFolder: string, id: string): StoredCounter
   refuseNewer(json, path);
   const { format: _, columns, ...counterfactual } = shape(json, path);
   const bytes = Buffer.from(columns, 'base64');
-  const tokens = counterfactual.tree.tokens.count;
-  if (bytes.length !== tokens * TOKEN_BYTES) throw broken('does not hold the numbers of all its tokens.');
+  const { tokens } = counterfactual.tree;
+  if (bytes.length !== tokenBytes(tokens)) throw broken('does not hold the numbers of all its tokens.');
   return { counterfactual, tree: counterfactual.tree, columns: decodeColumns(bytes, tokens) };
 }
 

@@ -17,7 +17,10 @@ export const FILES = {
   trees: 'trees.jsonl',
   /** One line per line of trees.jsonl: where it lies and what a list of trees shows. A cache: without it readers scan. */
   treeIndex: 'trees.index',
-  /** Per tree its token columns one after the other: ids (i32), sampler log-probs, trainer log-probs, entropies (f32). */
+  /**
+   * Per tree its token columns one after the other: ids (i32), sampler log-probs, trainer log-probs, entropies (f32); then, where
+   * the config asks for them, the alternatives of its drawn tokens: ids (i32), log-probs (f32), k neighbours a token.
+   */
   tokens: 'tokens.bin',
   /** Bytes of every vocabulary entry, so that a reader needs no tokenizer; see core/pieces. */
   pieces: 'pieces.bin',
@@ -37,6 +40,8 @@ export const WRITTEN_WHOLE = ['', FILES.evaluations, FILES.trajectories, FILES.b
 
 /** Bytes of one token over all columns of tokens.bin. */
 export const TOKEN_BYTES = 16;
+/** Bytes of one alternative of one token. */
+export const ALTERNATIVE_BYTES = 8;
 
 export const checkpointName = (step: number): string => `step-${String(step).padStart(6, '0')}`;
 

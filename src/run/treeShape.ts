@@ -16,6 +16,7 @@ import type {
   Tree,
 } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
+import { ALTERNATIVE_BYTES, TOKEN_BYTES } from './layout.ts';
 import type { Shape } from './shape.ts';
 import { count, integer, list, number, oneOf, optional, orNull, record, table, text, yes } from './shape.ts';
 
@@ -25,9 +26,15 @@ export interface TokenSpan {
   offset: number;
   /** Tokens; their columns take TOKEN_BYTES each. */
   count: number;
-  /** CRC-32 of the columns' bytes; absent in trees written by others. */
+  /** Alternatives behind the columns, k for each of so many drawn tokens; absent where none were recorded. */
+  alternatives?: { k: number; drawn: number };
+  /** CRC-32 of all these bytes; absent in trees written by others. */
   crc?: number;
 }
+
+/** Length of all that a tree has in tokens.bin. */
+export const tokenBytes = ({ count, alternatives }: TokenSpan): number =>
+  count * TOKEN_BYTES + (alternatives ? alternatives.k * alternatives.drawn * ALTERNATIVE_BYTES : 0);
 
 /** One line of trees.jsonl. */
 export type TreeLine = Tree & { tokens: TokenSpan };
@@ -45,7 +52,12 @@ export const pathOrigin = oneOf<PathOrigin>('initial', 'branch', 'fill');
 const toolOutcome = oneOf<ToolOutcome>('ok', 'error', 'timed-out', 'too-large', 'refused', 'failed');
 const rule = oneOf<Rule>('paper', 'upstream');
 
-export const tokenSpan = record<TokenSpan>({ offset: count, count, crc: optional(count) });
+export const tokenSpan = record<TokenSpan>({
+  offset: count,
+  count,
+  alternatives: optional(record<NonNullable<TokenSpan['alternatives']>>({ k: count, drawn: count })),
+  crc: optional(count),
+});
 export const answeredCall = record<Omit<ToolCall, 'argument'>>({
   tool: text,
   outcome: toolOutcome,

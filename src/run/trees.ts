@@ -1,7 +1,7 @@
 /** Writes trees with their token columns, and reads them back. Knows nothing of the journal or of how a tree grew. */
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { TokenColumns, Tree } from '../core/types.ts';
+import type { Alternatives, TokenColumns, Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
 import type { AppendFile } from './disk.ts';
 import { append, close, openAppend, statOf, sync, truncate } from './disk.ts';
@@ -11,7 +11,7 @@ import { entryOf, treeOfLine } from './offsets.ts';
 import type { TokenSpan, TreeLine } from './treeShape.ts';
 import { watchSeals } from './seals.ts';
 import { sealed } from './shape.ts';
-import { treeLine } from './treeShape.ts';
+import { tokenBytes, treeLine } from './treeShape.ts';
 
 export type { TokenSpan, TreeLine } from './treeShape.ts';
 
@@ -38,7 +38,7 @@ export function openTrees(runFolder: string): TreeFiles {
   const trees = openAppend(path, last.end);
   while (last.line) {
     const { tokens } = treeOfLine(last.line, path);
-    tokenEnd = tokens.offset + tokens.count * TOKEN_BYTES;
+    tokenEnd = tokens.offset + tokenBytes(tokens);
     if (tokenEnd <= stored) break;
     // The line reached the medium before a power cut, its tokens did not: such a tree never was.
     truncate(trees, last.line.offset);
@@ -60,7 +60,7 @@ export function writeTree(
   columns: TokenColumns,
 ): { span: Span; tokens: TokenSpan } {
   const bytes = encodeColumns(columns);
-  const tokens = { offset: files.tokens.length, count: columns.ids.length, crc: crc32(bytes) };
+  const tokens = { offset: files.tokens.length, ...extentOf(columns), crc: crc32(bytes) };
   const line = encodeTree({ ...tree, tokens });
   const span = { offset: files.trees.length, length: line.length - 1 };
   try {
@@ -107,27 +107,51 @@ export function readTree(runFolder: string, { offset, length }: Span): TreeLine 
 }
 
 /** Token columns that lie there. Throws a FailureError where the file is too short or its bytes are not those written. */
-export function readColumns(runFolder: string, { offset, count, crc }: TokenSpan): TokenColumns {
+export function readColumns(runFolder: string, span: TokenSpan): TokenColumns {
+  const { offset, crc } = span;
+  const length = tokenBytes(span);
   const path = join(runFolder, FILES.tokens);
-  const bytes = readSpan(path, offset, count * TOKEN_BYTES);
+  const bytes = readSpan(path, offset, length);
   const broken = (message: string): FailureError =>
     new FailureError({
       where: 'store',
       message: `${path}, byte ${offset}: ${message}`,
       fix: 'Restore the file from a copy.',
     });
-  if (bytes.length !== count * TOKEN_BYTES)
-    throw broken(`the file ends after ${bytes.length} of ${count * TOKEN_BYTES} bytes of a tree’s tokens.`);
+  if (bytes.length !== length)
+    throw broken(`the file ends after ${bytes.length} of ${length} bytes of a tree’s tokens.`);
   if (crc !== undefined && crc32(bytes) !== crc)
     throw broken('the tokens are not those that were written (checksum).');
-  return decodeColumns(bytes, count);
+  const columns = decodeColumns(bytes, span);
+  const drawn = drawnIn(columns);
+  if (span.alternatives && span.alternatives.drawn !== drawn)
+    throw broken(`there are alternatives of ${span.alternatives.drawn} tokens, but ${drawn} were drawn.`);
+  return columns;
 }
 
-/** [column][token] little-endian: ids (i32), sampler log-probs, trainer log-probs, entropies (f32). */
+/** Tokens that a model drew. */
+const drawnIn = ({ samplerLogProbs }: TokenColumns): number =>
+  samplerLogProbs.reduce((sum, logProb) => (Number.isNaN(logProb) ? sum : sum + 1), 0);
+
+/** How much of tokens.bin the columns take. Throws where there are not k alternatives for every drawn token. */
+export function extentOf(columns: TokenColumns): Pick<TokenSpan, 'count' | 'alternatives'> {
+  const { ids, alternatives } = columns;
+  if (!alternatives) return { count: ids.length };
+  const { k } = alternatives;
+  const drawn = drawnIn(columns);
+  if (alternatives.ids.length !== k * drawn || alternatives.logProbs.length !== k * drawn)
+    throw new FailureError({
+      where: 'bug',
+      message: `${alternatives.ids.length} alternatives are not ${k} for each of ${drawn} drawn tokens.`,
+    });
+  return { count: ids.length, alternatives: { k, drawn } };
+}
+
+/** As layout.ts says, little-endian. */
 export function encodeColumns(columns: TokenColumns): Uint8Array {
-  const { ids, samplerLogProbs, trainerLogProbs, entropies } = columns;
+  const { ids, samplerLogProbs, trainerLogProbs, entropies, alternatives } = columns;
   const count = ids.length;
-  const view = new DataView(new ArrayBuffer(count * TOKEN_BYTES));
+  const view = new DataView(new ArrayBuffer(tokenBytes({ offset: 0, ...extentOf(columns) })));
   for (const [name, column] of Object.entries({ samplerLogProbs, trainerLogProbs, entropies }))
     if (column.length !== count)
       throw new FailureError({
@@ -140,11 +164,20 @@ export function encodeColumns(columns: TokenColumns): Uint8Array {
     view.setFloat32(4 * (2 * count + i), trainerLogProbs[i]!, true);
     view.setFloat32(4 * (3 * count + i), entropies[i]!, true);
   }
+  if (alternatives) putAlternatives(view, count * TOKEN_BYTES, alternatives);
   return new Uint8Array(view.buffer);
 }
 
-/** The inverse of encodeColumns, on copies of the bytes. */
-export function decodeColumns(bytes: Uint8Array, count: number): TokenColumns {
+function putAlternatives(view: DataView, offset: number, { ids, logProbs }: Alternatives): void {
+  ids.forEach((id, i) => view.setInt32(offset + 4 * i, id, true));
+  logProbs.forEach((logProb, i) => view.setFloat32(offset + 4 * (ids.length + i), logProb, true));
+}
+
+/** The inverse of encodeColumns, on copies of the bytes, of which there must be as many as the span says. */
+export function decodeColumns(
+  bytes: Uint8Array,
+  { count, alternatives }: Pick<TokenSpan, 'count' | 'alternatives'>,
+): TokenColumns {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const floats = (column: number): Float32Array =>
     Float32Array.from({ length: count }, (_, i) => view.getFloat32(4 * (column * count + i), true));
@@ -153,6 +186,20 @@ export function decodeColumns(bytes: Uint8Array, count: number): TokenColumns {
     samplerLogProbs: floats(1),
     trainerLogProbs: floats(2),
     entropies: floats(3),
+    ...(alternatives && { alternatives: alternativesIn(view, count * TOKEN_BYTES, alternatives) }),
+  };
+}
+
+function alternativesIn(
+  view: DataView,
+  offset: number,
+  { k, drawn }: NonNullable<TokenSpan['alternatives']>,
+): Alternatives {
+  const length = k * drawn;
+  return {
+    k,
+    ids: Int32Array.from({ length }, (_, i) => view.getInt32(offset + 4 * i, true)),
+    logProbs: Float32Array.from({ length }, (_, i) => view.getFloat32(offset + 4 * (length + i), true)),
   };
 }
 

@@ -8,7 +8,15 @@ import { entropyForm, entropyScore, type EntropyForm } from '../core/entropy.ts'
 import type { Fact } from '../core/events.ts';
 import * as scheduler from '../core/scheduler.ts';
 import type { Grown } from '../core/tree.ts';
-import { FailureError, type Message, type Task, type TaskSummary, type Tree } from '../core/types.ts';
+import {
+  FailureError,
+  type Alternatives,
+  type Message,
+  type Task,
+  type TaskSummary,
+  type TokenColumns,
+  type Tree,
+} from '../core/types.ts';
 import type { Policy, Stretch } from './policy/policy.ts';
 import type { ToolPool } from './tools/tool.ts';
 
@@ -52,6 +60,8 @@ export interface Growing {
   ids: number[];
   logProbs: number[];
   entropies: number[];
+  /** [sample] of its drawn tokens in their order; empty where none are recorded. */
+  alternatives: Alternatives[];
   /** [segment] its tokens under the keys that the policy may find them by; a turn with a preview has two. */
   stretches: Stretch[][];
   /** [path] the turn that is being drawn. */
@@ -68,6 +78,8 @@ export interface Drawing {
   entropies: number[];
   /** [token] what the entropy score is made of. */
   scored: number[];
+  /** [sample] */
+  alternatives: Alternatives[];
   /** Absent while more may be drawn. */
   end?: { stop?: string };
 }
@@ -117,6 +129,7 @@ export function beginFrom(prefix: Prefix, context: GrowContext): Growing {
       logProbs: [...begun.logProbs],
       entropies: [...begun.entropies],
       scored: [...begun.entropies],
+      alternatives: [],
     };
   return {
     ...started(context, scheduler.graft(rules, segments)),
@@ -134,7 +147,7 @@ const idOf = ({ id, step, index }: GrowContext): string => id ?? `${step}.${inde
 const started = (
   context: GrowContext,
   growth: scheduler.Growth,
-): Pick<Growing, 'id' | 'seed' | 'context' | 'form' | 'growth' | 'turns' | 'results'> => {
+): Pick<Growing, 'id' | 'seed' | 'context' | 'form' | 'growth' | 'alternatives' | 'turns' | 'results'> => {
   const { rollout, seed } = context.config;
   return {
     id: idOf(context),
@@ -142,6 +155,7 @@ const started = (
     context,
     form: entropyForm(rollout.rule, rollout.entropyTokens, context.tokenizer.vocabularySize),
     growth,
+    alternatives: [],
     turns: [],
     results: [],
   };
@@ -199,6 +213,7 @@ export function addTokens(growing: Growing, index: number): void {
     growing.ids.push(...drawing.ids);
     growing.logProbs.push(...drawing.logProbs);
     growing.entropies.push(...drawing.entropies);
+    growing.alternatives.push(...drawing.alternatives);
     growing.stretches.push(drawing.stretches);
     turns[path] = undefined;
     return;
@@ -225,13 +240,22 @@ export function finish(task: TaskSummary, growing: Growing): Grown {
     paths: scheduler.pathsOf(growth),
     decisions: [...growth.decisions],
   };
-  const columns = {
+  const columns: TokenColumns = {
     ids: Int32Array.from(ids),
     samplerLogProbs: Float32Array.from(logProbs),
     trainerLogProbs: new Float32Array(ids.length).fill(NaN),
     entropies: Float32Array.from(entropies),
+    ...joined(growing.alternatives),
   };
   return { tree, columns };
+}
+
+function joined(samples: readonly Alternatives[]): Pick<TokenColumns, 'alternatives'> {
+  const k = samples[0]?.k;
+  if (k === undefined) return {};
+  const ids = Int32Array.from(samples.flatMap(sample => [...sample.ids]));
+  const logProbs = Float32Array.from(samples.flatMap(sample => [...sample.logProbs]));
+  return { alternatives: { k, ids, logProbs } };
 }
 
 /** What a tree keeps of its task; its last user message is what it asks. */

@@ -73,7 +73,9 @@ export const growFrom = async (
 
 const plainly = (context: GrowContext, { samples, temperature }: Samples): GrowContext => {
   const rollout = { ...context.config.rollout, initialRollouts: samples, groupSize: samples, temperature };
-  return { ...context, config: { ...context.config, rollout } };
+  // Nobody reads what evaluations and counterfactuals could have said instead.
+  const record = { ...context.config.record, alternatives: 0 };
+  return { ...context, config: { ...context.config, rollout, record } };
 };
 
 /** Does all items of a plan at the same time. */
@@ -108,9 +110,11 @@ async function draw(growing: Growing, path: number, maxTokens: number): Promise<
     logProbs: [],
     entropies: [],
     scored: [],
+    alternatives: [],
   });
   const wanted = maxTokens - drawing.ids.length;
   if (drawing.end || wanted <= 0) return;
+  const { alternatives } = context.config.record;
   const stretch = `${id}/${key}/turn ${turns}${drawing.ids.length > 0 ? ' rest' : ''}`;
   const sample = await fromPolicy(() =>
     context.policy.sample({
@@ -121,6 +125,7 @@ async function draw(growing: Growing, path: number, maxTokens: number): Promise<
       stream: streamKey(growing.seed, 'sample', id, key, turns),
       streamOffset: drawing.ids.length,
       topLogProbs: growth.rules.rule === 'upstream' ? TOP_LOG_PROBS : 0,
+      ...(alternatives > 0 && { alternatives }),
     }),
   );
   record(drawing, sample, stretch);
@@ -149,6 +154,7 @@ function record(drawing: Drawing, sample: Sample, key: string): void {
   drawing.logProbs.push(...sample.logProbs);
   drawing.entropies.push(...sample.entropies);
   drawing.scored.push(...(sample.topLogProbs ? sample.topLogProbs.map(entropyOf) : sample.entropies));
+  if (sample.alternatives) drawing.alternatives.push(sample.alternatives);
   if (sample.finish === 'end') drawing.end = {};
   if (sample.finish === 'stop') drawing.end = { stop: sample.stop ?? '' };
 }

@@ -349,6 +349,31 @@ const MUTATIONS: readonly Mutation[] = [
       ),
   },
   {
+    name: 'alternatives that are not in order',
+    found: 'finite',
+    spoil: ({ columns: { alternatives } }, pick) =>
+      alternatives !== undefined &&
+      at(
+        [...alternatives.ids],
+        (_, i) => i % alternatives.k > 0,
+        pick,
+        (_, i) => (alternatives.logProbs[i] = alternatives.logProbs[i - 1]! + 0.01),
+      ),
+  },
+  {
+    name: 'an alternative without a number',
+    found: 'finite',
+    spoil: ({ columns: { alternatives } }) =>
+      alternatives !== undefined && ((alternatives.logProbs[0] = NaN), true),
+  },
+  {
+    name: 'a drawn token that is less likely among its alternatives',
+    found: 'finite',
+    spoil: ({ columns: { alternatives } }) =>
+      alternatives !== undefined &&
+      ((alternatives.logProbs[alternatives.k - 1]! -= 0.01), alternatives.k === 1),
+  },
+  {
     name: 'an endless trainer log-probability',
     found: 'finite',
     spoil: ({ columns }) => ((columns.trainerLogProbs[1] = -Infinity), true),

@@ -64,7 +64,13 @@ export function randomConfig(seed: number): Config {
     maxResponseTokens: 20 + below(key, 8, 400),
     maxTurnTokens: below(key, 9, 3) === 0 ? 30 : 0,
   };
-  return { ...base, seed, rollout, tools: { ...base.tools, callLimit: below(key, 10, 4) } };
+  return {
+    ...base,
+    seed,
+    rollout,
+    tools: { ...base.tools, callLimit: below(key, 10, 4) },
+    record: { ...base.record, alternatives: below(key, 11, 4) },
+  };
 }
 
 export const TASK: Task = {

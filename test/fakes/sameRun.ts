@@ -33,8 +33,11 @@ export async function deedsOf(folder: string): Promise<Record<string, unknown>> 
   const trees = await Promise.all(
     (await run.trees()).map(async ({ id }) => {
       const { tokens, ...tree }: TreeLine = await run.tree(id);
-      const columns = Object.values(await run.columns(id)) as (Int32Array | Float32Array)[];
-      const bytes = columns.map(column => hash(new Uint8Array(column.buffer as ArrayBuffer)));
+      const { alternatives, ...columns } = await run.columns(id);
+      const { ids, logProbs } = alternatives ?? {};
+      const bytes = [...Object.values(columns), ids, logProbs].map(
+        column => column && hash(new Uint8Array(column.buffer as ArrayBuffer)),
+      );
       return { tree: plain(tree), tokens: tokens.count, bytes };
     }),
   );

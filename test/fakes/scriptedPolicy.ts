@@ -32,6 +32,21 @@ const INFO = {
 const at = (numbers: number | readonly number[] | undefined, index: number): number =>
   typeof numbers === 'object' ? (numbers[index] ?? 0) : (numbers ?? -1);
 
+/** The drawn token first, where it has a probability, and the ones after it in the vocabulary, each a nat less likely. */
+function likeliest(text: string, logProbs: Float32Array, k: number): Pick<Sample, 'alternatives'> {
+  if (k === 0) return {};
+  const ids = characters.encode(text);
+  const each = <T>(of: (token: number, i: number) => T): T[] =>
+    Array.from(ids, (_, token) => Array.from({ length: k }, (_, i) => of(token, i))).flat();
+  return {
+    alternatives: {
+      k,
+      ids: Int32Array.from(each((token, i) => ids[token]! + i)),
+      logProbs: Float32Array.from(each((token, i) => logProbs[token]! - i)),
+    },
+  };
+}
+
 export function scriptedPolicy(
   script: Script,
   stops: readonly string[] = ['</search>', '</python>'],
@@ -55,8 +70,9 @@ export function scriptedPolicy(
     if (finish === 'length') drawn.set(request.key, skip + count);
     const top = (turn.topLogProbs ?? []).slice(skip, skip + count).map(each => Float32Array.from(each));
     const measured = { logProbs: numbers(turn.logProbs), entropies: numbers(turn.entropies ?? 0) };
+    const likely = likeliest(text, measured.logProbs, request.alternatives ?? 0);
     const asFound = { ...(stop && { stop }), ...(request.topLogProbs > 0 && { topLogProbs: top }) };
-    return { ids: characters.encode(text), ...measured, ...asFound, finish };
+    return { ids: characters.encode(text), ...measured, ...asFound, ...likely, finish };
   };
   const scores = (tree: PackedTree): Scores => ({
     logProbs: new Float32Array(tree.ids.length).fill(-1).fill(NaN, 0, 1),

@@ -54,6 +54,7 @@ const change =
     config.algorithm.entropyBonus = 0.1;
     config.optimizer.learningRate = 1e-3;
     config.checkpoint.every = 2;
+    config.record.alternatives = 3;
     Object.assign(config.evaluation, { tasks: 2, samples: 1, greedy: false });
     Object.assign(config.rollout, {
       tasksPerStep: 2,

@@ -81,7 +81,10 @@ async function writeParquet(path: string): Promise<void> {
 
 /** Everything that is read, once, whole. */
 async function makeKinds(parent: string): Promise<Kind[]> {
-  const { folder } = await makeTinyRun(parent, { steps: 2 });
+  const { folder } = await makeTinyRun(parent, {
+    steps: 2,
+    change: config => void (config.record.alternatives = 2),
+  });
   const run = join(parent, 'run');
   cpSync(folder, run, { recursive: true });
   const { id: counterfactual } = await branch(openRun(run), tinyEquipment(), {

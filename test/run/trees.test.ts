@@ -16,7 +16,7 @@ import { readOffsets, scan } from '../../src/run/offsets.ts';
 import { searchTrees } from '../../src/run/search.ts';
 import type { TreeFiles } from '../../src/run/trees.ts';
 import { closeTrees, openTrees, readColumns, readTree, writeTree } from '../../src/run/trees.ts';
-import type { Tree } from '../../src/core/types.ts';
+import type { TokenColumns, Tree } from '../../src/core/types.ts';
 import { inFolder, smallTree } from './fixtures.ts';
 
 function write(folder: string, steps: number) {
@@ -28,6 +28,14 @@ function write(folder: string, steps: number) {
   closeTrees(files);
   return written;
 }
+/** The tree with two alternatives of each of its nine drawn tokens. */
+function withAlternatives(step: number): { tree: Tree; columns: TokenColumns } {
+  const { tree, columns } = smallTree(step, 0);
+  const ids = Int32Array.from({ length: 18 }, (_, i) => 100 * step + i);
+  const alternatives = { k: 2, ids, logProbs: Float32Array.from(ids, id => -id / 7) };
+  return { tree, columns: { ...columns, alternatives } };
+}
+const EXTENT = 12 * 16 + 18 * 8;
 const indexes = async (folder: string) =>
   [await readOffsets(folder), await scan(join(folder, 'trees.jsonl'))] as const;
 const closing = (files: TreeFiles, use: () => void): void => {
@@ -48,6 +56,45 @@ describe('trees', () => {
         assert.deepEqual(readColumns(folder, stored), columns);
       }
       assert.equal(statSync(join(folder, 'tokens.bin')).size, 3 * 12 * 16);
+    }));
+
+  it('come back with the alternatives of their drawn tokens, beside trees that have none', () =>
+    inFolder(folder => {
+      const files = openTrees(folder);
+      const [first, second] = [withAlternatives(1), smallTree(2, 0)];
+      const spans = [first, second].map(({ tree, columns }) => writeTree(files, tree, columns));
+      closeTrees(files);
+      const stored = spans.map(({ span }) => readTree(folder, span).tokens);
+      assert.deepEqual(stored[0]!.alternatives, { k: 2, drawn: 9 });
+      assert.deepEqual([stored[1]!.offset, stored[1]!.alternatives], [EXTENT, undefined]);
+      assert.deepEqual(readColumns(folder, stored[0]!), first.columns);
+      assert.deepEqual(readColumns(folder, stored[1]!), second.columns);
+      // What knew no alternatives reads the columns before them.
+      const { alternatives: _, ...columns } = first.columns;
+      assert.deepEqual(readColumns(folder, { offset: 0, count: 12 }), columns);
+    }));
+
+  it('are cut off where their alternatives never reached the disk, and refused where these were changed', () =>
+    inFolder(async folder => {
+      const files = openTrees(folder);
+      const { tree, columns } = withAlternatives(1);
+      const { tokens } = writeTree(files, tree, columns);
+      writeTree(files, ...(Object.values(withAlternatives(2)) as [Tree, TokenColumns]));
+      closeTrees(files);
+      const path = join(folder, 'tokens.bin');
+      truncateSync(path, 2 * EXTENT - 1);
+      closeTrees(openTrees(folder));
+      assert.equal(statSync(path).size, EXTENT);
+      assert.equal((await scan(join(folder, 'trees.jsonl'))).length, 1);
+      const { crc: _, ...unguarded } = tokens;
+      assert.throws(
+        () => readColumns(folder, { ...unguarded, alternatives: { k: 3, drawn: 6 } }),
+        /tokens\.bin, byte 0: there are alternatives of 6 tokens, but 9 were drawn/,
+      );
+      const bytes = readFileSync(path);
+      bytes[EXTENT - 1]! ^= 1;
+      writeFileSync(path, bytes);
+      assert.throws(() => readColumns(folder, tokens), /byte 0: the tokens are not those that were written/);
     }));
 
   it('leave no file open where their last sync fails', () =>
@@ -140,6 +187,11 @@ describe('trees', () => {
         assert.throws(
           () => writeTree(files, tree, { ...columns, entropies: new Float32Array(3) }),
           /entropies has 3 entries/,
+        );
+        const alternatives = { k: 2, ids: new Int32Array(16), logProbs: new Float32Array(16) };
+        assert.throws(
+          () => writeTree(files, tree, { ...columns, alternatives }),
+          /16 alternatives are not 2 for each of 9 drawn tokens/,
         );
         assert.throws(
           () => writeTree(files, { ...tree, paths: [{ ...tree.paths[0]!, leaf: 9 }] }, columns),

@@ -272,6 +272,38 @@ describe('rollout', () => {
     assert.equal(new Set(policy.requests.map(({ stream }) => stream)).size, 6);
   });
 
+  it('keeps the alternatives of every drawn token where the config asks, of evaluations none', async () => {
+    const { policy, config, ...given } = context(callThenAnswer);
+    const recording = { ...config, record: { ...config.record, alternatives: 3 } };
+    const { tree, columns } = await grow(TASK, { policy, config: recording, ...given });
+    assert.ok(policy.requests.every(({ alternatives }) => alternatives === 3));
+    assert.ok(
+      policy.requests.some(({ streamOffset }) => streamOffset > 0),
+      'a turn has a preview',
+    );
+    const drawn = tree.segments
+      .filter(({ kind }) => kind === 'model')
+      .flatMap(({ start, count }) => Array.from({ length: count }, (_, i) => start + i));
+    const { k, ids, logProbs } = columns.alternatives!;
+    assert.deepEqual([k, ids.length, logProbs.length], [3, 3 * drawn.length, 3 * drawn.length]);
+    drawn.forEach((token, i) => {
+      assert.deepEqual(
+        [...ids.subarray(3 * i, 3 * i + 3)],
+        [0, 1, 2].map(n => columns.ids[token]! + n),
+      );
+      assert.equal(logProbs[3 * i], columns.samplerLogProbs[token]);
+    });
+    const evaluated = await growSamples(
+      TASK,
+      { policy, config: recording, ...given },
+      { samples: 1, temperature: 1 },
+    );
+    assert.equal(evaluated.columns.alternatives, undefined);
+    const plain = await grow(TASK, context(callThenAnswer));
+    assert.equal('alternatives' in plain.columns, false);
+    assert.ok(!('alternatives' in policy.requests.at(-1)!));
+  });
+
   it('refuses a prompt that is too long, and fails with its policy', async () => {
     const long = { ...TASK, messages: [{ role: 'user' as const, content: 'x'.repeat(64) }] };
     await assert.rejects(
