@@ -106,18 +106,29 @@ const namedPaths = ({ data, tools, policy }: Config): Record<string, string> => 
   policy: policy.path,
 });
 
+/** Whether one of the named files or folders is as it was when the run began. Throws a FailureError where it cannot be read. */
+export async function isInputUnchanged(
+  { config, hashes }: Manifest,
+  name: 'corpus' | 'searchCache' | 'policy',
+): Promise<boolean> {
+  const path = namedPaths(config)[name];
+  return path === undefined || path === '' || (await hashOfInput(path)) === hashes[name];
+}
+
 /** SHA-256 of all that a config names, by what it is for. Throws a FailureError where one of them cannot be read. */
 export async function hashesOf(config: Config): Promise<Record<string, string>> {
   const hashes: Record<string, string> = {};
   for (const [name, path] of Object.entries(namedPaths(config)))
-    if (path !== '')
-      hashes[name] = await readable(path, async () =>
-        fs.statSync(path).isDirectory() ? hashOf(withoutNotes(await hashFolder(path))) : hashFile(path),
-      );
+    if (path !== '') hashes[name] = await hashOfInput(path);
   for (const [name, program] of ownPrograms(config))
     hashes[name] = await readable(program.module, () => hashOwnProgram(program));
   return hashes;
 }
+
+const hashOfInput = (path: string): Promise<string> =>
+  readable(path, async () =>
+    fs.statSync(path).isDirectory() ? hashOf(withoutNotes(await hashFolder(path))) : hashFile(path),
+  );
 
 /** A policy is the same whatever is written about it: a folder's Markdown is left out. */
 const withoutNotes = (files: Awaited<ReturnType<typeof hashFolder>>): typeof files =>

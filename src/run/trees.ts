@@ -1,6 +1,7 @@
 /** Writes trees with their token columns, and reads them back. Knows nothing of the journal or of how a tree grew. */
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import type { Grown } from '../core/tree.ts';
 import type { Alternatives, TokenColumns, Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
 import type { AppendFile } from './disk.ts';
@@ -201,6 +202,29 @@ function alternativesIn(
     ids: Int32Array.from({ length }, (_, i) => view.getInt32(offset + 4 * i, true)),
     logProbs: Float32Array.from({ length }, (_, i) => view.getFloat32(offset + 4 * (length + i), true)),
   };
+}
+
+/** A tree with its columns as one JSON value, columns in base64 as in tokens.bin: for programs that hand each other trees. */
+export interface GrownText {
+  tree: TreeLine;
+  columns: string;
+}
+
+export function grownText({ tree, columns }: Grown): GrownText {
+  const line = { ...tree, tokens: { offset: 0, count: columns.ids.length } };
+  return {
+    tree: JSON.parse(treeText(line)) as TreeLine,
+    columns: Buffer.from(encodeColumns(columns)).toString('base64'),
+  };
+}
+
+/** The inverse of grownText. Throws a FailureError that names the place where the value is no tree. */
+export function grownOf(
+  { tree, columns }: GrownText,
+  place: string,
+): { tree: TreeLine; columns: TokenColumns } {
+  const checked = treeLine(tree, place);
+  return { tree: checked, columns: decodeColumns(Buffer.from(columns, 'base64'), checked.tokens.count) };
 }
 
 /** The line with its line feed, checked as a reader would: what cannot be read is not written. */

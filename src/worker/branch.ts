@@ -2,8 +2,6 @@
  * Grows a counterfactual: a stored trajectory is cut, and a policy goes on from there, with the run's own tools and reward. Learns
  * nothing, and changes nothing that training reads. Knows nothing of command lines.
  */
-import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import type { Config } from '../core/config.ts';
 import {
   isCounterfactual,
@@ -17,20 +15,18 @@ import {
   type Prefix,
 } from '../core/counterfactual.ts';
 import type { Fact } from '../core/events.ts';
-import type { Pieces } from '../core/pieces.ts';
 import type { Grown } from '../core/tree.ts';
 import { FailureError, type Tree } from '../core/types.ts';
-import { listCheckpoints, verifyCheckpoint } from '../run/checkpoint.ts';
 import { elapsed, timestamp } from '../run/clock.ts';
 import { readCounterfactuals, writeCounterfactual } from '../run/counterfactuals.ts';
-import { CHECKPOINT_FILES, FILES, checkpointName } from '../run/layout.ts';
 import type { Run } from '../run/reader.ts';
 import { closingAfter } from './closing.ts';
-import { engineSettings, type Equipment, type RunTokenizer } from './equipment.ts';
-import { rewardSettings } from './gather.ts';
-import { judgeAll, openReward } from './judges.ts';
+import type { Equipment, RunTokenizer } from './equipment.ts';
+import { openReward } from './judges.ts';
+import { judgeAsTrained, reopenPolicy, unlessAborted, withoutRecording } from './reopen.ts';
 import { encodeResult, growFrom } from './rollout.ts';
 import type { ToolPool } from './tools/tool.ts';
+import { weightsOf, type Weights } from './weights.ts';
 
 export interface BranchRequest {
   /** Id of a stored tree. */
@@ -94,16 +90,12 @@ const growCut = (
 ): Promise<Grown & { prefix: number; temperature: number; seed: number; hash: string }> =>
   closingAfter(async closers => {
     const { config } = run.manifest;
-    const { folder } = weights;
-    const tokenizer = await equipment.openTokenizer(folder);
-    mustMean(await run.pieces(), tokenizer.pieces, folder);
     const tools = await equipment.openTools(withoutRecording(config));
     closers.push(() => tools.close());
     const ownReward = await openReward(config.reward);
     if (ownReward) closers.push(() => ownReward.close());
-    const settings = engineSettings(config, 'evaluation', { folder, tokenizer, tags: tools.tags });
-    const { policy, info } = await equipment.openPolicy(settings);
-    closers.push(() => policy.close());
+    const opened = { weights, purpose: 'evaluation', tags: tools.tags } as const;
+    const { policy, tokenizer, hash } = await reopenPolicy(run, equipment, opened, closers);
     const prefix = await completed(cut, request, { tokenizer, tools, config });
     const { at, samples, signal } = request;
     const temperature = request.temperature ?? config.rollout.temperature;
@@ -122,11 +114,10 @@ const growCut = (
       tell: watch(request, prefix.segments.length),
     };
     const growing = growFrom(prefix, tree.task, context, { samples, temperature });
-    const one = await Promise.race([growing, aborted(signal)]);
+    const one = await unlessAborted(growing, signal, calledOff());
     forgetMixedScores(one, prefix);
-    const [failure] = await judgeAll(one.tree, { ...rewardSettings(config), tools: tools.tags }, ownReward);
-    if (failure) throw new FailureError(failure);
-    return { ...one, prefix: prefix.segments.length, temperature, seed, hash: info.weightsHash };
+    await judgeAsTrained(one.tree, config, tools.tags, ownReward);
+    return { ...one, prefix: prefix.segments.length, temperature, seed, hash };
   });
 
 /** The prefix with the result that was given, or that the tool gives when it is called again. */
@@ -153,80 +144,6 @@ async function completed(
   return withResult(cut, { ...encodeResult(tokenizer, text, room(cut)), outcome, latencyMs, shared });
 }
 
-/** Weights to go on with. */
-interface Weights {
-  /** `initial`, or the name of a checkpoint. */
-  checkpoint: string;
-  step: number;
-  /** In Hugging Face layout. */
-  folder: string;
-}
-
-/** Those that are named, or the newest that are whole; the policy that the run began with where it has none. */
-async function weightsOf({ folder, manifest }: Run, named: string | undefined): Promise<Weights> {
-  if (named === 'initial') return initialWeights(manifest.config.policy.path, '');
-  const all = listCheckpoints(folder).map(name => basename(name));
-  if (named !== undefined) {
-    const name = /^\d+$/.test(named.replace(/^step-/, ''))
-      ? checkpointName(Number(named.replace(/^step-/, '')))
-      : named;
-    if (!all.includes(name))
-      throw refusal(`${folder} has no checkpoint ${name}.`, `Name ${[...all, 'initial'].join(', ')}.`);
-    return checkpointWeights(folder, name);
-  }
-  const passed: string[] = [];
-  for (const name of all.toReversed())
-    try {
-      return await checkpointWeights(folder, name);
-    } catch (error) {
-      if (!(error instanceof FailureError)) throw error;
-      passed.push(error.message);
-    }
-  return initialWeights(manifest.config.policy.path, passed.join(' '));
-}
-
-/** Its optimiser's state may be gone: only the weights are needed. */
-async function checkpointWeights(runFolder: string, name: string): Promise<Weights> {
-  const folder = join(runFolder, FILES.checkpoints, name);
-  try {
-    const { state } = await verifyCheckpoint(folder, [CHECKPOINT_FILES.optimizer]);
-    return { checkpoint: name, step: state.step, folder };
-  } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    throw new FailureError({ ...error.failure, message: `${folder}: ${error.message}` });
-  }
-}
-
-function initialWeights(folder: string, passed: string): Weights {
-  if (existsSync(folder)) return { checkpoint: 'initial', step: 0, folder };
-  const why =
-    passed === '' ? 'The run has no checkpoint' : `No checkpoint of the run can be used (${passed})`;
-  throw refusal(
-    `${why}, and the policy that it began with is not at ${folder} any more.`,
-    'Put the policy back, or branch in a run that keeps a checkpoint.',
-  );
-}
-
-/** Stored ids are text only by the run's own vocabulary. */
-function mustMean(stored: Pieces | undefined, now: Pieces, folder: string): void {
-  const isSame =
-    stored === undefined ||
-    (Buffer.compare(stored.bytes, now.bytes) === 0 &&
-      stored.offsets.length === now.offsets.length &&
-      stored.offsets.every((offset, i) => offset === now.offsets[i]));
-  if (isSame) return;
-  throw refusal(
-    `The tokenizer in ${folder} is not the one that the run’s tokens were drawn with.`,
-    'Put the policy’s folder back as it was when the run began.',
-  );
-}
-
-/** A recording is what a run can be answered from; what a counterfactual asks has no place in it. */
-const withoutRecording = (config: Config): Config =>
-  config.tools.cassette.mode === 'replay'
-    ? config
-    : { ...config, tools: { ...config.tools, cassette: { ...config.tools.cassette, mode: 'off' } } };
-
 function freshSeed(runFolder: string, tree: string, first: number): number {
   const taken = readCounterfactuals(runFolder, tree).counterfactuals.map(({ seed }) => seed);
   return taken.length === 0 ? first : Math.max(...taken) + 1;
@@ -249,13 +166,6 @@ function forgetMixedScores({ tree }: Grown, { begun, segments }: Prefix): void {
   for (const segment of tree.segments.slice(segments.length))
     if (segment.parent === segments.length - 1) delete segment.entropy;
 }
-
-/** Rejects when the signal is given, so that nobody waits for what an engine is still computing. */
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    if (signal.aborted) reject(calledOff());
-    signal.addEventListener('abort', () => reject(calledOff()), { once: true });
-  });
 
 const calledOff = (): FailureError =>
   new FailureError({ where: 'policy', message: 'The branch was called off; nothing was stored.' });

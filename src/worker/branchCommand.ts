@@ -14,9 +14,9 @@ import {
   type Io,
 } from './commandLine.ts';
 import { realEquipment } from './equipment.ts';
+import { interruptible } from './interruptible.ts';
 import { ownRunOf, versions } from './launch.ts';
 import { oneLine } from './show.ts';
-import { stopOnSignals } from './signals.ts';
 
 /** Samples where their number is not given. */
 const SAMPLES = 4;
@@ -31,15 +31,8 @@ export async function branchCommand(call: Call, io: Io): Promise<ExitCode> {
   const samples = numberOption(call, 'samples', 1) ?? (temperature === 0 ? 1 : SAMPLES);
   const checkpoint = textOption(call, 'checkpoint');
   const seed = numberOption(call, 'seed', 0);
-  const ending = new AbortController();
-  const unlisten = stopOnSignals(() => ending.abort());
-  let said = '';
-  const progress = (words: string): void => {
-    if (words !== said) io.err.write(`${words}\n`);
-    said = words;
-  };
-  try {
-    const counterfactual = await branch(
+  const counterfactual = await interruptible(io, asking =>
+    branch(
       run,
       realEquipment(text => io.err.write(text)),
       {
@@ -47,21 +40,18 @@ export async function branchCommand(call: Call, io: Io): Promise<ExitCode> {
         at,
         samples,
         versions: versions(),
-        progress,
-        signal: ending.signal,
+        ...asking,
         ...(result !== undefined && { result }),
         ...(temperature !== undefined && { temperature }),
         ...(checkpoint !== undefined && { checkpoint }),
         ...(seed !== undefined && { seed }),
       },
-    );
-    const original = await run.tree(tree);
-    io.out.write(`${showCounterfactual(counterfactual, original).join('\n')}\n`);
-    if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(reportOf(counterfactual, original))}\n`);
-    return 0;
-  } finally {
-    unlisten();
-  }
+    ),
+  );
+  const original = await run.tree(tree);
+  io.out.write(`${showCounterfactual(counterfactual, original).join('\n')}\n`);
+  if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(reportOf(counterfactual, original))}\n`);
+  return 0;
 }
 
 function pointOf(call: Call): BranchPoint {

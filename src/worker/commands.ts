@@ -7,6 +7,7 @@ import { compareCommand } from './compareCommand.ts';
 import { evaluateCommand } from './evaluateCommand.ts';
 import { exportCommand } from './exportCommand.ts';
 import { pauseCommand, resumeCommand, stopCommand, trainCommand } from './launch.ts';
+import { replayCommand } from './replayCommand.ts';
 import { rescoreCommand } from './rescoreCommand.ts';
 import { sftCommand } from './sftCommand.ts';
 import { showCommand } from './showCommand.ts';
@@ -114,6 +115,21 @@ export const COMMANDS: Commands = {
       json: JSON_OPTION,
     },
     run: branchCommand,
+  },
+  replay: {
+    args: ['RUN'],
+    sentence: 'Draw stored trees again as they were drawn, and see whether they come out the same.',
+    options: {
+      step: { value: 'N', sentence: 'Draw the trees of step N.' },
+      tree: { value: 'ID|I', sentence: 'Draw only this tree, such as 3.0, or tree I of the step.' },
+      tools: {
+        value: 'stored|live',
+        sentence: 'Answer calls as they were answered, or call the tools anew; else stored.',
+      },
+      trees: { sentence: 'With --json, print the trees that were drawn, too.' },
+      json: JSON_OPTION,
+    },
+    run: replayCommand,
   },
   rescore: {
     args: ['RUN'],

@@ -9,12 +9,12 @@ import type { Run } from '../run/reader.ts';
 import { readRewardFile } from '../run/rewardFile.ts';
 import { hasSwitch, textOption, UsageError, type Call, type ExitCode, type Io } from './commandLine.ts';
 import { rewardSettings } from './gather.ts';
+import { interruptible } from './interruptible.ts';
 import { judgeAll, openReward } from './judges.ts';
 import { ownRunOf } from './launch.ts';
 import { creditSettings } from './learn.ts';
 import type { OwnReward } from './own/reward.ts';
 import { oneLine } from './show.ts';
-import { stopOnSignals } from './signals.ts';
 
 export async function rescoreCommand(call: Call, io: Io): Promise<ExitCode> {
   const run = ownRunOf(call);
@@ -22,20 +22,17 @@ export async function rescoreCommand(call: Call, io: Io): Promise<ExitCode> {
   if (file === undefined)
     throw new UsageError('--reward is needed: a JSON file with reward keys, or a config.');
   const range = rangeOf(textOption(call, 'steps') ?? 'all');
-  const ending = new AbortController();
-  const unlisten = stopOnSignals(() => ending.abort());
-  try {
-    const rescored = await rescore(run, readRewardFile(resolve(file), run.manifest.config), {
+  const reward = readRewardFile(resolve(file), run.manifest.config);
+  const rescored = await interruptible(io, ({ signal, progress }) =>
+    rescore(run, reward, {
       ...range,
-      signal: ending.signal,
-      progress: (done, steps) => io.err.write(`step ${done} of ${steps}\n`),
-    });
-    io.out.write(`${showRescored(rescored).join('\n')}\n`);
-    if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(rescored)}\n`);
-    return 0;
-  } finally {
-    unlisten();
-  }
+      signal,
+      progress: (done, steps) => progress(`step ${done} of ${steps}`),
+    }),
+  );
+  io.out.write(`${showRescored(rescored).join('\n')}\n`);
+  if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(rescored)}\n`);
+  return 0;
 }
 
 export interface RescoreRequest {

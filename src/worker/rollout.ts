@@ -2,7 +2,7 @@
  * Grows one tree from a task: does what the scheduler plans, with a policy and tools, and tells each fact as it happens.
  * Knows nothing of rewards, learning, files, or of the other trees of its step.
  */
-import type { Prefix } from '../core/counterfactual.ts';
+import { prefixOf, type Prefix } from '../core/counterfactual.ts';
 import { entropyOf, TOP_LOG_PROBS } from '../core/entropy.ts';
 import type { Fact } from '../core/events.ts';
 import { streamKey, uniform } from '../core/random.ts';
@@ -70,6 +70,18 @@ export const growFrom = async (
   context: GrowContext,
   samples: Samples,
 ): Promise<Grown> => growToEnd(task, beginFrom(prefix, plainly(context, samples)));
+
+/** A stored tree from its prompt on, with the streams that it was drawn with; the split that a probe decided is taken from it. */
+export function growAgain(
+  stored: Grown,
+  context: Omit<GrowContext, 'step' | 'index' | 'id'>,
+): Promise<Grown> {
+  const { id, step, task, initial, total } = stored.tree;
+  const rollout = { ...context.config.rollout, initialRollouts: initial, groupSize: total };
+  const config = { ...context.config, rollout };
+  const prompt = prefixOf(stored, { path: 0, segment: 0 });
+  return growToEnd(task, beginFrom(prompt, { ...context, config, id, step, index: 0 }));
+}
 
 const plainly = (context: GrowContext, { samples, temperature }: Samples): GrowContext => {
   const rollout = { ...context.config.rollout, initialRollouts: samples, groupSize: samples, temperature };

@@ -1,0 +1,97 @@
+/** Finds weights that a run began with or saved, by name or by step, whole as they were written. Knows nothing of what is done with them. */
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { FailureError } from '../core/types.ts';
+import { listCheckpoints, verifyCheckpoint } from '../run/checkpoint.ts';
+import { isInputUnchanged } from '../run/create.ts';
+import { CHECKPOINT_FILES, FILES, checkpointName } from '../run/layout.ts';
+import type { Run } from '../run/reader.ts';
+
+export interface Weights {
+  /** `initial`, or the name of a checkpoint. */
+  checkpoint: string;
+  step: number;
+  /** In Hugging Face layout. */
+  folder: string;
+}
+
+/** Those that are named, or the newest that are whole; the policy that the run began with where it has none. */
+export async function weightsOf({ folder, manifest }: Run, named: string | undefined): Promise<Weights> {
+  if (named === 'initial') return initialWeights(manifest.config.policy.path, '');
+  const all = listCheckpoints(folder).map(name => basename(name));
+  if (named !== undefined) {
+    const name = /^\d+$/.test(named.replace(/^step-/, ''))
+      ? checkpointName(Number(named.replace(/^step-/, '')))
+      : named;
+    if (!all.includes(name))
+      throw refusal(`${folder} has no checkpoint ${name}.`, `Name ${[...all, 'initial'].join(', ')}.`);
+    return checkpointWeights(folder, name);
+  }
+  const passed: string[] = [];
+  for (const name of all.toReversed())
+    try {
+      return await checkpointWeights(folder, name);
+    } catch (error) {
+      if (!(error instanceof FailureError)) throw error;
+      passed.push(error.message);
+    }
+  return initialWeights(manifest.config.policy.path, passed.join(' '));
+}
+
+/**
+ * Those that a step's trees were drawn with: what the step before it left, or the policy that the run began with. Rejects with a
+ * FailureError that names the steps whose weights were kept.
+ */
+export async function weightsBefore(run: Run, step: number): Promise<Weights> {
+  const { folder, manifest } = run;
+  if (step > 1) {
+    const name = checkpointName(step - 1);
+    if (listCheckpoints(folder).some(path => basename(path) === name)) return checkpointWeights(folder, name);
+    throw refusal(
+      `The weights that step ${step} of ${basename(folder)} was drawn with, those after step ${step - 1}, were not kept. ${await replayable(run)}`,
+      'Train with checkpoint.every 1 and checkpoint.keepEvery 1 to keep the weights of every step.',
+    );
+  }
+  const weights = initialWeights(manifest.config.policy.path, '');
+  if (await isInputUnchanged(manifest, 'policy')) return weights;
+  throw refusal(
+    `The policy in ${weights.folder} is not the one that the run began with: its hash differs.`,
+    'Put the folder back as it was.',
+  );
+}
+
+/** Steps whose trees and weights are both there. */
+async function replayable(run: Run): Promise<string> {
+  const saved = new Set(listCheckpoints(run.folder).map(name => name.slice(name.lastIndexOf('/') + 1)));
+  const stored = [...new Set((await run.trees()).map(({ step }) => step))];
+  const { path } = run.manifest.config.policy;
+  const steps = stored.filter(step => (step === 1 ? existsSync(path) : saved.has(checkpointName(step - 1))));
+  return steps.length === 0
+    ? 'None of its steps can be drawn again.'
+    : `Steps that can be drawn again: ${steps.join(', ')}.`;
+}
+
+/** Its optimiser's state may be gone: only the weights are needed. */
+async function checkpointWeights(runFolder: string, name: string): Promise<Weights> {
+  const folder = join(runFolder, FILES.checkpoints, name);
+  try {
+    const { state } = await verifyCheckpoint(folder, [CHECKPOINT_FILES.optimizer]);
+    return { checkpoint: name, step: state.step, folder };
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    throw new FailureError({ ...error.failure, message: `${folder}: ${error.message}` });
+  }
+}
+
+function initialWeights(folder: string, passed: string): Weights {
+  if (existsSync(folder)) return { checkpoint: 'initial', step: 0, folder };
+  const why =
+    passed === '' ? 'The run has no checkpoint' : `No checkpoint of the run can be used (${passed})`;
+  throw refusal(
+    `${why}, and the policy that it began with is not at ${folder} any more.`,
+    'Put the policy back, or use a run that keeps a checkpoint.',
+  );
+}
+
+const refusal = (message: string, fix: string): FailureError =>
+  new FailureError({ where: 'config', message, fix });
