@@ -211,7 +211,7 @@ export interface GrownText {
 }
 
 export function grownText({ tree, columns }: Grown): GrownText {
-  const line = { ...tree, tokens: { offset: 0, count: columns.ids.length } };
+  const line = { ...tree, tokens: { offset: 0, ...extentOf(columns) } };
   return {
     tree: JSON.parse(treeText(line)) as TreeLine,
     columns: Buffer.from(encodeColumns(columns)).toString('base64'),
@@ -224,7 +224,7 @@ export function grownOf(
   place: string,
 ): { tree: TreeLine; columns: TokenColumns } {
   const checked = treeLine(tree, place);
-  return { tree: checked, columns: decodeColumns(Buffer.from(columns, 'base64'), checked.tokens.count) };
+  return { tree: checked, columns: decodeColumns(Buffer.from(columns, 'base64'), checked.tokens) };
 }
 
 /** The line with its line feed, checked as a reader would: what cannot be read is not written. */
