@@ -11,7 +11,7 @@ import { lastWholeLine, readSpan } from './lines.ts';
 import { entryOf, treeOfLine } from './offsets.ts';
 import type { TokenSpan, TreeLine } from './treeShape.ts';
 import { watchSeals } from './seals.ts';
-import { sealed } from './shape.ts';
+import { record, sealed, text } from './shape.ts';
 import { tokenBytes, treeLine } from './treeShape.ts';
 
 export type { TokenSpan, TreeLine } from './treeShape.ts';
@@ -218,13 +218,12 @@ export function grownText({ tree, columns }: Grown): GrownText {
   };
 }
 
+const grownShape = record<GrownText>({ tree: treeLine, columns: text });
+
 /** The inverse of grownText. Throws a FailureError that names the place where the value is no tree. */
-export function grownOf(
-  { tree, columns }: GrownText,
-  place: string,
-): { tree: TreeLine; columns: TokenColumns } {
-  const checked = treeLine(tree, place);
-  return { tree: checked, columns: decodeColumns(Buffer.from(columns, 'base64'), checked.tokens) };
+export function grownOf(value: unknown, place: string): { tree: TreeLine; columns: TokenColumns } {
+  const { tree, columns } = grownShape(value, place);
+  return { tree, columns: decodeColumns(Buffer.from(columns, 'base64'), tree.tokens) };
 }
 
 /** The line with its line feed, checked as a reader would: what cannot be read is not written. */
