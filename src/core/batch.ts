@@ -184,7 +184,8 @@ function trajectoryWeights(grown: readonly Grown[], settings: CollateSettings): 
       case 'seq-mean-token-mean':
         return 1 / (trajectories * count);
       case 'seq-mean-token-sum-norm':
-        return 1 / settings.maxResponseTokens;
+        // upstream: verl leaves the number of trajectories out, so that the gradient grows with the rows of its micro-batch.
+        return 1 / (trajectories * settings.maxResponseTokens);
     }
   };
   return counts.map(ofTree => ofTree.map(weightOf));

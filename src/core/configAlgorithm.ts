@@ -158,7 +158,8 @@ const HOW_LOSSES: Pick<
     'token-mean': 'Mean over all trained tokens of the mini-batch.',
     'seq-mean-token-sum': 'Sum over a trajectory’s tokens, mean over trajectories.',
     'seq-mean-token-mean': 'Mean over a trajectory’s tokens, mean over trajectories.',
-    'seq-mean-token-sum-norm': 'Sum over all trained tokens, divided by a constant length.',
+    'seq-mean-token-sum-norm':
+      'Sum over a trajectory’s tokens divided by maxResponseTokens, mean over trajectories (Dr. GRPO).',
   }),
 };
 

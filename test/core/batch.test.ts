@@ -194,7 +194,7 @@ function separateRows(
     'token-mean': () => 1 / all,
     'seq-mean-token-sum': () => 1 / rows.length,
     'seq-mean-token-mean': (length: number) => 1 / rows.length / length,
-    'seq-mean-token-sum-norm': () => 1 / settings.maxResponseTokens,
+    'seq-mean-token-sum-norm': () => 1 / rows.length / settings.maxResponseTokens,
   }[settings.aggregation];
   const derivatives = grown.map(({ columns }) => new Array<number>(columns.ids.length).fill(0));
   for (const { tree, advantage, tokens } of rows)

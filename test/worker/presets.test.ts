@@ -27,7 +27,7 @@ const ROWS: readonly [Preset, number, number, number][] = [
   ['cispo', -0.0364356, -0.040024, 0.0085017],
   ['gspo', -0.0299293, 0, 0],
   ['gigpo', -0.0671794, 0, 0],
-  ['dr-grpo', -0.0515625, 0, 0],
+  ['dr-grpo', -0.0128906, 0, 0],
 ];
 
 function derivatives(config: Config): Float32Array {
