@@ -234,22 +234,33 @@ const truncation: Rule = steps => {
   const isSo = (value: number): boolean => value >= TRUNCATED_SHARE;
   if (!isSo(now)) return undefined;
   const step = since(steps, share, isSo);
+  const ofTurns = median(
+    steps.slice(-NOW),
+    ({ stops, trajectories }) => (stops['turn-length'] ?? 0) / trajectories,
+  );
+  const key = ofTurns > now / 2 ? 'rollout.maxTurnTokens' : 'rollout.maxResponseTokens';
   return {
     kind: 'truncation',
     step,
-    sentence: `${percent(now)} of the trajectories are cut for their length (since step ${step}): raise rollout.maxResponseTokens.`,
+    sentence: `${percent(now)} of the trajectories are cut for their length (since step ${step}): raise ${key}.`,
   };
 };
 
-/** Training goes on rising while held-out accuracy has fallen out of its best value's reach. */
+/**
+ * Training goes on rising while held-out accuracy has fallen: the last interval lies below that of the best. The best of many is mostly
+ * luck: compared with its value alone, every other policy that stays as it is would be told of after 20 evaluations.
+ */
 function divergence(steps: readonly FinishedStep[], evaluations: RunState['evaluations']): Alarm | undefined {
-  const [last, ...earlier] = evaluations.toSorted((a, b) => b.step - a.step);
+  const [last, ...others] = evaluations.toSorted((a, b) => b.step - a.step);
+  const earlier = others.filter(
+    ({ summary: { dataset, tasks } }) => dataset === last!.summary.dataset && tasks === last!.summary.tasks,
+  );
   if (!last || earlier.length === 0) return undefined;
   const best = earlier.reduce((most, one) => (one.summary.accuracy > most.summary.accuracy ? one : most));
   const reward: Measure = summary => summary.reward.mean;
   const around = (step: number): number =>
     median(steps.filter(one => one.step <= Math.max(step, NOW)).slice(-NOW), reward);
-  const isLower = last.summary.interval[1] < best.summary.accuracy;
+  const isLower = last.summary.interval[1] < best.summary.interval[0];
   if (!isLower || !(around(last.step) > around(best.step))) return undefined;
   return {
     kind: 'divergence',

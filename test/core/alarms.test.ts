@@ -3,6 +3,7 @@ import { describe, it } from 'mocha';
 import { alarms, silence, type Alarm } from '../../src/core/alarms.ts';
 import type { MeasuredSummary } from '../../src/core/events.ts';
 import { emptyState, type FinishedStep, type RunState } from '../../src/core/fold.ts';
+import { streamKey, uniform } from '../../src/core/random.ts';
 import { stepSummary } from '../fakes/stepSummary.ts';
 
 /** A run of `count` steps, of which `change` says what differs. */
@@ -125,7 +126,9 @@ describe('alarms', () => {
   });
 
   it('tell of trajectories that are cut', () => {
-    assert.match(only(run(6, () => ({ stops: { answer: 4, length: 12 } }))).sentence, /75 % .*since step 1/);
+    const cut = (stops: MeasuredSummary['stops']): string => only(run(6, () => ({ stops }))).sentence;
+    assert.match(cut({ answer: 4, length: 12 }), /75 % .*since step 1\): raise rollout\.maxResponseTokens/);
+    assert.match(cut({ answer: 4, length: 2, 'turn-length': 10 }), /75 % .*: raise rollout\.maxTurnTokens/);
   });
 
   it('tell of held-out accuracy that falls while the reward rises', () => {
@@ -136,6 +139,27 @@ describe('alarms', () => {
     assert.match(alarm!.sentence, /60 % at step 20 to 40 % at step 40/);
     assert.deepEqual(heard(rising, [evaluation(20, 0.6), evaluation(40, 0.57)]), [], 'within its interval');
     assert.deepEqual(heard(run(40), fallen), [], 'where the reward did not rise');
+    const elsewhere = evaluation(20, 0.9);
+    elsewhere.summary.dataset = 'another';
+    assert.deepEqual(heard(rising, [elsewhere, evaluation(40, 0.4)]), [], 'on other tasks');
+  });
+
+  // 200 coins of 100 policies that stay as they are, evaluated 20 times. By the best value alone about 40 of them would be told of.
+  it('tell of next to no policy that stays as it is, though the best of 20 evaluations is better than the last', () => {
+    const rising = run(40, step => ({ reward: { ...stepSummary().reward, mean: step / 40 } }));
+    const told = Array.from({ length: 100 }, (_, policy) => {
+      const evaluations = Array.from({ length: 20 }, (_, i) => {
+        const draws = Array.from({ length: 200 }, (_, n) => uniform(streamKey('flat', policy, i), n));
+        const right = draws.filter(draw => draw < 0.5).length / 200;
+        const { summary, ...rest } = evaluation(2 * (i + 1), right);
+        return {
+          ...rest,
+          summary: { ...summary, interval: [right - 0.069, right + 0.069] as [number, number] },
+        };
+      });
+      return heard(rising, evaluations).length;
+    }).reduce((sum, count) => sum + count, 0);
+    assert.ok(told <= 8, `${told} of 100`);
   });
 
   it('tell of a step that takes much longer than others, only while the run is live', () => {
