@@ -1,5 +1,5 @@
 /** Runs side by side: which are the same but for their seed, how the others differ, and what each came to. Knows nothing of files or charts. */
-import { estimate, type Estimate } from './bootstrap.ts';
+import { estimate, type Estimate, type Range } from './bootstrap.ts';
 import type { RunState } from './fold.ts';
 import { streamKey } from './random.ts';
 import { crossing, meanHeight, trailingMeans, type Curve } from './runCurves.ts';
@@ -140,10 +140,20 @@ export function outcomesOf(
   });
 }
 
+/** Where a number cannot go: counts and times below 0, shares above 1. Rewards may be anything. */
+const RANGES: Readonly<Record<string, Range>> = {
+  toolCalls: [0, Infinity],
+  sampledTokens: [0, Infinity],
+  seconds: [0, Infinity],
+  callsToTarget: [0, Infinity],
+  heldOut: [0, 1],
+};
+
 const over = (values: readonly number[], name: string): Estimate =>
   estimate(
     values.map(value => [value]),
     streamKey('runs', name),
+    RANGES[name],
   );
 
 interface Measured {

@@ -90,8 +90,7 @@ function report(
     );
     return 1;
   }
-  const isHeldOut = measured.every(({ accuracies, curve }) => accuracies.length > 1 && curve[0]?.step === 0);
-  const comparison = compareRuns(measured, baseline, isHeldOut);
+  const comparison = compareRuns(measured, baseline);
   io.out.write(`${tableOf(comparison).join('\n')}\n`);
   if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(comparison)}\n`);
   return 0;
@@ -211,6 +210,12 @@ function refuseUnlike(entries: readonly Entry[]): void {
           message: `${basename(file)} and ${basename(first!.file)} name different files in data.${key}.`,
           fix: 'Compare configs on the same tasks.',
         });
+    if ((config.evaluation.tasks === 0) !== (first!.config.evaluation.tasks === 0))
+      throw new FailureError({
+        where: 'config',
+        message: `Of ${basename(file)} and ${basename(first!.file)} only one is evaluated on held-out tasks.`,
+        fix: 'Set evaluation.tasks in both, or to 0 in both.',
+      });
   }
 }
 

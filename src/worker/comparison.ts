@@ -1,11 +1,12 @@
 /** What finished runs of several configs came to, side by side. Reads run folders; knows nothing of how runs are started. */
-import { estimate, type Estimate } from '../core/bootstrap.ts';
-import { measuredOf, type TrajectoryOutcome } from '../core/evaluation.ts';
+import { estimate, type Estimate, type Range } from '../core/bootstrap.ts';
+import { measuredOf, type TaskOutcome, type TrajectoryOutcome } from '../core/evaluation.ts';
 import type { StepSummary } from '../core/events.ts';
 import { fold, type RunState } from '../core/fold.ts';
 import { streamKey } from '../core/random.ts';
 import { SMOOTHED_STEPS } from '../core/runComparison.ts';
 import { crossing } from '../core/runCurves.ts';
+import { FailureError } from '../core/types.ts';
 import { hasEvaluation, readEvaluation } from '../run/evaluations.ts';
 import { openRun } from '../run/reader.ts';
 
@@ -21,6 +22,8 @@ export interface MeasuredRun {
   config: string;
   seed: number;
   folder: string;
+  /** [task] its name; one entry where nothing was held out. */
+  tasks: string[];
   /** [task] mean over the final evaluation's samples; where nothing was held out one entry, of the last training steps. */
   accuracies: number[];
   rewards: number[];
@@ -29,8 +32,9 @@ export interface MeasuredRun {
   trajectories: number;
   /** Unique tool calls of training, probes included. */
   toolCalls: number;
-  /** Ascending by step. */
-  curve: CurvePoint[];
+  /** Accuracy in training, and of evaluations where there are enough to draw a line through; both ascending by step. */
+  training: CurvePoint[];
+  heldOut?: CurvePoint[];
 }
 
 /** One config over its seeds. */
@@ -63,6 +67,8 @@ export interface Comparison {
   target: number;
   /** What the curves are made of. */
   curve: 'held-out' | 'training';
+  /** Tasks that not all runs were evaluated on: only curves and greedy accuracies speak of them. */
+  left: number;
   /** Points of every seed's curve. */
   curves: Record<string, Record<number, CurvePoint[]>>;
   results: ConfigResult[];
@@ -74,15 +80,17 @@ export async function measureRun(folder: string, config: string): Promise<Measur
   const { seed, steps, rollout } = run.manifest.config;
   const state = fold(await run.events());
   const summaries = state.summaries.map(({ summary }) => summary);
-  const last = await trajectoriesOf(folder, `step-${steps}`);
+  const last = await outcomesOf(folder, `step-${steps}`);
   const perTask = (of: (trajectory: TrajectoryOutcome) => number): number[] =>
-    last!.map(trajectories => mean(measuredOf(trajectories).map(of)));
+    last!.map(({ trajectories }) => mean(measuredOf(trajectories).map(of)));
   const ended = summaries.slice(-SMOOTHED_STEPS);
-  const greedy = last?.flat().filter(trajectory => trajectory.greedy) ?? [];
+  const points = heldOutCurve(state, summaries);
+  const greedy = last?.flatMap(({ trajectories }) => trajectories.filter(({ greedy }) => greedy)) ?? [];
   return {
     config,
     seed,
     folder,
+    tasks: last ? last.map(({ task }) => task) : ['training'],
     accuracies: last
       ? perTask(({ correct }) => Number(correct))
       : [mean(ended.flatMap(({ accuracy }) => accuracy ?? []))],
@@ -90,28 +98,29 @@ export async function measureRun(folder: string, config: string): Promise<Measur
     ...(greedy.length > 0 && { greedy: mean(greedy.map(({ correct }) => Number(correct))) }),
     trajectories: steps * rollout.tasksPerStep * rollout.groupSize,
     toolCalls: callsUntil(summaries, summaries.length),
-    curve: curveOf(state, summaries),
+    training: trainingCurve(summaries),
+    ...(points.length > 2 && { heldOut: points }),
   };
 }
 
-/** [task][trajectory]; undefined where the run was not evaluated so. */
-async function trajectoriesOf(folder: string, id: string): Promise<TrajectoryOutcome[][] | undefined> {
-  if (!hasEvaluation(folder, id)) return undefined;
-  return (await readEvaluation(folder, id)).outcomes.map(({ trajectories }) => trajectories);
-}
+/** [task]; undefined where the run was not evaluated so. */
+const outcomesOf = async (folder: string, id: string): Promise<TaskOutcome[] | undefined> =>
+  hasEvaluation(folder, id) ? (await readEvaluation(folder, id)).outcomes : undefined;
 
-/** Held-out evaluations where there are enough to draw a line through, else the last few steps' mean at every step. */
-function curveOf(state: RunState, summaries: readonly StepSummary[]): CurvePoint[] {
-  const own = state.evaluations.filter(({ step, summary }) => summary.id === `step-${step}`);
-  if (own.length > 2)
-    return own
-      .map(({ step, summary }) => ({
-        step,
-        toolCalls: callsUntil(summaries, step),
-        accuracy: summary.accuracy,
-      }))
-      .sort((a, b) => a.step - b.step);
-  return summaries.map((_, index) => ({
+/** Accuracy of the run's own evaluations. */
+const heldOutCurve = ({ evaluations }: RunState, summaries: readonly StepSummary[]): CurvePoint[] =>
+  evaluations
+    .filter(({ step, summary }) => summary.id === `step-${step}`)
+    .map(({ step, summary }) => ({
+      step,
+      toolCalls: callsUntil(summaries, step),
+      accuracy: summary.accuracy,
+    }))
+    .sort((a, b) => a.step - b.step);
+
+/** Mean accuracy of the last few steps at every step. */
+const trainingCurve = (summaries: readonly StepSummary[]): CurvePoint[] =>
+  summaries.map((_, index) => ({
     step: index + 1,
     toolCalls: callsUntil(summaries, index + 1),
     accuracy: mean(
@@ -120,16 +129,24 @@ function curveOf(state: RunState, summaries: readonly StepSummary[]): CurvePoint
         .flatMap(({ accuracy }) => accuracy ?? []),
     ),
   }));
-}
 
 const callsUntil = (summaries: readonly StepSummary[], step: number): number =>
   summaries.slice(0, step).reduce((sum, { toolCalls }) => sum + toolCalls.total, 0);
 
-/** Sets the runs side by side; every config needs the same seeds. */
-export function compareRuns(runs: readonly MeasuredRun[], baseline: string, isHeldOut: boolean): Comparison {
+/**
+ * Sets the runs side by side, by the tasks and the kind of curve that all of them have; every config needs the same seeds. Throws a
+ * FailureError where they have no task in common.
+ */
+export function compareRuns(measured: readonly MeasuredRun[], baseline: string): Comparison {
+  const { runs, left } = onCommonTasks(measured);
+  const isHeldOut = measured.every(({ heldOut }) => heldOut);
+  const curve = (run: MeasuredRun): CurvePoint[] => (isHeldOut ? run.heldOut! : run.training);
   const names = [...new Set(runs.map(({ config }) => config))];
-  const of = (name: string): MeasuredRun[] =>
-    runs.filter(({ config }) => config === name).sort((a, b) => a.seed - b.seed);
+  const of = (name: string): Curved[] =>
+    runs
+      .filter(({ config }) => config === name)
+      .sort((a, b) => a.seed - b.seed)
+      .map(run => ({ ...run, curve: curve(run) }));
   const target = meanCurve(of(baseline)).at(-1)!.accuracy;
   const results = names.map(name => resultOf(of(name), of(baseline), target));
   const own = results.find(({ config }) => config === baseline)!.meanCallsToTarget;
@@ -144,19 +161,42 @@ export function compareRuns(runs: readonly MeasuredRun[], baseline: string, isHe
     baseline,
     target,
     curve: isHeldOut ? 'held-out' : 'training',
+    left,
     curves: Object.fromEntries(curves) as Comparison['curves'],
     results,
   };
 }
 
-function resultOf(
-  own: readonly MeasuredRun[],
-  baseline: readonly MeasuredRun[],
-  target: number,
-): ConfigResult {
+/** Differences go by task, so that every run must speak of the same ones, in the same order. */
+function onCommonTasks(measured: readonly MeasuredRun[]): { runs: MeasuredRun[]; left: number } {
+  const [first, ...others] = measured.map(({ tasks }) => new Set(tasks));
+  const common = [...first!].filter(task => others.every(tasks => tasks.has(task)));
+  if (common.length === 0)
+    throw new FailureError({
+      where: 'config',
+      message: 'The runs were evaluated on different tasks, none of which all of them have.',
+      fix: 'Compare runs with the same data.heldOut.',
+    });
+  const all = new Set(measured.flatMap(({ tasks }) => tasks));
+  const runs = measured.map(run => {
+    const places = common.map(task => run.tasks.indexOf(task));
+    const chosen = (values: readonly number[]): number[] => places.map(place => values[place]!);
+    return { ...run, tasks: common, accuracies: chosen(run.accuracies), rewards: chosen(run.rewards) };
+  });
+  return { runs, left: all.size - common.length };
+}
+
+/** A run with the curve that it is compared by. */
+type Curved = MeasuredRun & { curve: CurvePoint[] };
+
+/** Of a share, and of the difference of two. */
+const SHARE: Range = [0, 1];
+const DIFFERENCE: Range = [-1, 1];
+
+function resultOf(own: readonly Curved[], baseline: readonly Curved[], target: number): ConfigResult {
   const { config, trajectories } = own[0]!;
-  const of = (name: string, values: number[][]): Estimate =>
-    estimate(values, streamKey('comparison', config, name));
+  const of = (name: string, values: number[][], range?: Range): Estimate =>
+    estimate(values, streamKey('comparison', config, name), range);
   const greedy = own.flatMap(run => (run.greedy === undefined ? [] : [run.greedy]));
   const callsToTarget = own.map(({ curve }) => callsToReach(curve, target));
   const onMean = callsToReach(meanCurve(own), target);
@@ -167,6 +207,7 @@ function resultOf(
     accuracy: of(
       'accuracy',
       own.map(({ accuracies }) => accuracies),
+      SHARE,
     ),
     reward: of(
       'reward',
@@ -183,6 +224,7 @@ function resultOf(
       own.map(({ accuracies }, i) =>
         accuracies.map((accuracy, task) => accuracy - baseline[i]!.accuracies[task]!),
       ),
+      DIFFERENCE,
     ),
     callsToTarget,
     ...(onMean !== null && { meanCallsToTarget: onMean }),
@@ -190,7 +232,7 @@ function resultOf(
 }
 
 /** Means over seeds of calls and accuracy, at the steps that all of them measured. */
-function meanCurve(runs: readonly MeasuredRun[]): CurvePoint[] {
+function meanCurve(runs: readonly Curved[]): CurvePoint[] {
   const [first, ...others] = runs.map(({ curve }) => curve);
   return first!.flatMap(point => {
     const points = [point, ...others.flatMap(curve => curve.filter(({ step }) => step === point.step))];
@@ -213,7 +255,7 @@ export const callsToReach = (curve: readonly CurvePoint[], target: number): numb
   );
 
 /** The comparison as lines of a table. */
-export function tableOf({ baseline, target, curve, results }: Comparison): string[] {
+export function tableOf({ baseline, target, curve, left, results }: Comparison): string[] {
   const heads = [
     'config',
     'seeds',
@@ -244,7 +286,10 @@ export function tableOf({ baseline, target, curve, results }: Comparison): strin
   return [
     line(heads),
     ...rows.map(line),
-    `In brackets: 95 % bootstrap intervals over seeds and tasks. Calls to ${percent(target)}, with which ${baseline} ends: by ${curve} accuracy, on the mean of the seeds’ curves.`,
+    `In brackets: 95 % intervals over seeds and tasks (Student’s t); two or three seeds say little, so that they are wide. Calls to ${percent(target)}, with which ${baseline} ends: by ${curve} accuracy, on the mean of the seeds’ curves.`,
+    ...(left === 0
+      ? []
+      : [`${whole(left)} held-out tasks are left out, because not all runs were evaluated on them.`]),
     isEqual
       ? `Every run has ${whole(trajectories)} trajectories.`
       : `Trajectories differ: ${results.map(result => `${result.config} ${whole(result.trajectories)}`).join(', ')}.`,

@@ -57,11 +57,13 @@ const measured = (config: string, seed: number, calls: number, accuracies: numbe
   config,
   seed,
   folder: `${config}-${seed}`,
+  tasks: accuracies.map((_, task) => `task#${task}`),
   accuracies,
   rewards: accuracies.map(accuracy => 2 * accuracy - 1),
   trajectories: 128,
   toolCalls: calls,
-  curve: [
+  training: [{ step: 2, toolCalls: calls, accuracy: 0.9 }],
+  heldOut: [
     { step: 0, toolCalls: 0, accuracy: 0.2 },
     { step: 1, toolCalls: calls / 2, accuracy: 0.4 },
     { step: 2, toolCalls: calls, accuracy: 0.6 },
@@ -70,7 +72,7 @@ const measured = (config: string, seed: number, calls: number, accuracies: numbe
 
 describe('comparison', () => {
   it('finds the calls at which a curve first meets a target', () => {
-    const { curve } = measured('a', 1, 1000, [1]);
+    const curve = measured('a', 1, 1000, [1]).heldOut!;
     assert.ok(Math.abs(callsToReach(curve, 0.3)! - 250) < 1e-9);
     assert.equal(callsToReach(curve, 0.6), 1000);
     assert.equal(callsToReach(curve, 0.1), 0);
@@ -85,26 +87,56 @@ describe('comparison', () => {
       measured('arpo', 1, 480, [1, 1, 0, 1]),
       measured('grpo', 2, 1000, [1, 0, 0, 1]),
     ];
-    const comparison = compareRuns(runs, 'grpo', true);
+    const comparison = compareRuns(runs, 'grpo');
     const [arpo, grpo] = comparison.results;
     assert.equal(comparison.target, 0.6);
     assert.deepEqual([arpo!.accuracy.mean, grpo!.accuracy.mean, arpo!.reward.mean], [0.75, 0.5, 0.5]);
     assert.deepEqual(arpo!.seeds, [1, 2]);
     assert.equal(arpo!.versusBaseline.mean, 0.25);
-    assert.ok(arpo!.versusBaseline.interval[0] >= 0, 'no seed and no task is worse');
+    // Task 1 alone differs, by 1 under both seeds: 0.25 ± 3.18 · 0.25, and not beyond 1.
+    assert.ok(
+      Math.abs(arpo!.versusBaseline.interval[0] + 0.5456) < 1e-3,
+      `${arpo!.versusBaseline.interval.join()}`,
+    );
+    assert.equal(arpo!.versusBaseline.interval[1], 1);
     assert.deepEqual(grpo!.versusBaseline, { mean: 0, interval: [0, 0] });
     assert.deepEqual(arpo!.callsToTarget, [480, 520]);
     assert.equal(arpo!.shareOfBaseline, 0.5);
     const table = tableOf(comparison);
     assert.match(
       table[1]!,
-      /^arpo +2 +75\.0 % \[.*\] +– +\+0\.500 \[.*\] +500 \[480, 520\] +\+25\.0 \[.*\] +500 \(2 of 2 seeds\) +0\.50$/,
+      /^arpo +2 +75\.0 % \[.*\] +– +\+0\.500 \[.*\] +500 \[246, 754\] +\+25\.0 \[.*\] +500 \(2 of 2 seeds\) +0\.50$/,
     );
+  });
+
+  it('pairs tasks by their names, whatever their places, and leaves out those that not all runs have', () => {
+    const more = measured('more', 1, 1000, [1, 1, 0, 1]);
+    more.tasks = ['task#3', 'task#1', 'task#0', 'task#2'];
+    const runs = [measured('grpo', 1, 1000, [0, 1, 1]), more];
+    const comparison = compareRuns(runs, 'grpo');
+    const result = comparison.results.find(({ config }) => config === 'more')!;
+    assert.deepEqual(result.versusBaseline.mean, 0);
+    assert.deepEqual(
+      comparison.results.map(({ accuracy }) => accuracy.mean),
+      [2 / 3, 2 / 3],
+    );
+    assert.equal(comparison.left, 1);
+    assert.match(tableOf(comparison).join('\n'), /\n1 held-out tasks are left out/);
+    more.tasks = ['a', 'b', 'c', 'd'];
+    assert.throws(() => compareRuns(runs, 'grpo'), /none of which all of them have/);
+  });
+
+  it('goes by the accuracy in training where not all runs were evaluated on the way', () => {
+    const { heldOut: _, ...bare } = measured('bare', 1, 800, [1, 1]);
+    const comparison = compareRuns([measured('grpo', 1, 1000, [1, 1]), bare], 'grpo');
+    assert.equal(comparison.curve, 'training');
+    assert.equal(comparison.target, 0.9);
+    assert.deepEqual(comparison.results[1]!.callsToTarget, [800]);
   });
 
   it('says how many seeds never reached the target instead of a share', () => {
     const slow = measured('slow', 1, 900, [0, 0]);
-    slow.curve = slow.curve.slice(0, 2);
+    slow.heldOut = slow.heldOut!.slice(0, 2);
     const comparison = compareRuns(
       [
         measured('grpo', 1, 1000, [1, 1]),
@@ -113,7 +145,6 @@ describe('comparison', () => {
         measured('slow', 2, 800, [1, 1]),
       ],
       'grpo',
-      true,
     );
     const result = comparison.results.find(({ config }) => config === 'slow')!;
     assert.deepEqual(result.callsToTarget, [null, 800]);

@@ -175,7 +175,7 @@ export function differenceTable(
     element(
       'p',
       { class: 'quiet note' },
-      `Runs that differ in ${GROUP_BLIND.join(', ')} only are averaged; all others stand alone.`,
+      `Runs that differ in ${GROUP_BLIND.join(', ')} only are averaged; all others stand alone. In brackets: the 95 % interval of their mean (Student’s t), which is wide for two or three runs.`,
     ),
   );
 }
