@@ -1,7 +1,7 @@
 /** Splits a group's budget between trajectories from the prompt and branches, by entropy (AEPO's pre-monitoring). Knows nothing of how entropies are measured. */
 
 /** β of both forms in the released code. */
-export const BUDGET_WEIGHT = 0.5;
+const BUDGET_WEIGHT = 0.5;
 
 /**
  * Paper: m = k·σ(β·(H_root − H̄_tool)), not rounded. The more uncertain the prompt is compared with what follows tool results,

@@ -21,7 +21,7 @@ export interface Run {
   readonly source?: string;
   /** Throws a FailureError where the run is imported, for then there is none. */
   readonly manifest: Manifest;
-  /** All events so far, those that were voided by a resumption included (see core/journalOrder). */
+  /** All events so far, those that were voided by a resumption included (see core/fold). */
   events(): Promise<Event[]>;
   /** Batches of events from a byte on: at once what is there, then what is added, until the signal is given. */
   follow(from: number, signal: AbortSignal): AsyncGenerator<EventBatch>;

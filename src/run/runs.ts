@@ -200,7 +200,7 @@ async function readTail(path: string, size: number): Promise<{ lines: Line[]; is
 /** Most lines of a journal tell of segments: they are passed without being parsed. */
 const TELLING = /"type":"(?:step-finished|run-ended|paused|resumed)"/;
 
-/** As core/journalOrder says it, walking back: after `resumed` only what is not later than its step holds, and no end does. */
+/** As core/fold says it, walking back: after `resumed` only what is not later than its step holds, and no end does. */
 function lastOf(lines: readonly Line[], path: string): LastFacts {
   const facts: LastFacts = {};
   let latest = Infinity;

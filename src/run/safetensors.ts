@@ -145,7 +145,7 @@ async function readHeader(
 }
 
 /** Checks that the tensors fill the file without holes or overlaps, as the format demands. */
-export function parseHeader(
+function parseHeader(
   json: Uint8Array,
   path: string,
   { base, size }: { base: number; size: number },

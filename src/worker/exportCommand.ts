@@ -35,7 +35,7 @@ export async function exportCommand(call: Call, io: Io): Promise<ExitCode> {
 }
 
 /** Trajectories that ended by a right answer, behind their task's messages. */
-export function rightRows(tree: Tree, tasks: ReadonlyMap<string, Task>): ExportedRow[] {
+function rightRows(tree: Tree, tasks: ReadonlyMap<string, Task>): ExportedRow[] {
   const task = tasks.get(tree.task.id);
   if (!task)
     throw new FailureError({

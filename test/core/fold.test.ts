@@ -189,6 +189,18 @@ describe('fold', () => {
     assert.deepEqual([state.status, state.failure, state.step], ['running', undefined, 3]);
   });
 
+  it('forgets an earlier resumption that went further, and nothing where a pause ended', () => {
+    const resumed = (step: number): [number, Fact] => [
+      step,
+      { type: 'resumed', from: `checkpoints/step-${step}` },
+    ];
+    const steps = [1, 2, 3].flatMap(step => stepFacts(step, 1));
+    const stepsOf = (...facts: [number, Fact][]): number[] =>
+      fold(stamped([[0, started], ...steps, ...facts])).summaries.map(({ step }) => step);
+    assert.deepEqual(stepsOf(resumed(3), ...stepFacts(4, 1), resumed(2)), [1, 2]);
+    assert.deepEqual(stepsOf([3, { type: 'paused', reason: 'asked' }], resumed(3)), [1, 2, 3]);
+  });
+
   it('skips facts that it does not know', () => {
     const future = { seq: 1, at: 'now', step: 0, type: 'moon-landed' } as unknown as Event;
     assert.equal(fold([...stamped([[0, started]]), future]).last?.seq, 1);

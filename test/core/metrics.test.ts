@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { batchArithmetic, passAtK, toolProductivity } from '../../src/core/metrics.ts';
+import { passAtK, toolProductivity } from '../../src/core/metrics.ts';
 import { goldenRows } from '../golden/read.ts';
 
 type Row =
   | { passes: number; correct: number; k: number; passAtK: number }
-  | { accuracy: number; calls: number; productivity: number }
-  | { script: string; tasksPerStep: number; groupSize: number; updatesPerStep: number; batch: number[] };
+  | { accuracy: number; calls: number; productivity: number };
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 1e-6, `${actual}, expected ${expected}`);
@@ -17,14 +16,9 @@ describe('metrics', () => {
       it(`gives pass@${row.k} = ${row.passAtK} for ${row.correct} of ${row.passes}`, () => {
         near(passAtK(row.passes, row.correct, row.k), row.passAtK);
       });
-    else if ('productivity' in row)
+    else
       it(`gives a tool productivity of ${row.productivity} (V9)`, () => {
         near(toolProductivity(row.accuracy, row.calls), row.productivity);
-      });
-    else
-      it(`cuts the step of the ${row.script} script (V10)`, () => {
-        const { trajectories, updates, rowsPerUpdate, rowsPerDevice } = batchArithmetic(row, 8);
-        assert.deepEqual([trajectories, updates, rowsPerUpdate, rowsPerDevice], row.batch);
       });
 
   it('agrees with drawing all k of n by hand', () => {
@@ -33,12 +27,5 @@ describe('metrics', () => {
     assert.equal(passAtK(4, 0, 4), 0);
     assert.equal(passAtK(4, 4, 1), 1);
     assert.throws(() => passAtK(4, 1, 5), /pass@5/);
-  });
-
-  it('refuses what does not divide', () => {
-    const step = { tasksPerStep: 16, groupSize: 6, updatesPerStep: 4 };
-    assert.equal(batchArithmetic(step).rowsPerDevice, 24);
-    assert.throws(() => batchArithmetic(step, 5), /24 trajectories .* 5 devices/);
-    assert.throws(() => batchArithmetic({ ...step, updatesPerStep: 3 }), /16 tasks/);
   });
 });

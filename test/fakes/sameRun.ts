@@ -3,11 +3,13 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fold } from '../../src/core/fold.ts';
-import { withoutVoided } from '../../src/core/journalOrder.ts';
 import { openRun } from '../../src/run/reader.ts';
 import type { TreeLine } from '../../src/run/trees.ts';
 
-/** Times, what depends on them, and places in files, which move where steps were done again. */
+/**
+ * Times and what depends on them, which of equal calls was executed and which shared its answer too; and places in files, which move
+ * where steps were done again.
+ */
 const UNLIKE = new Set([
   'at',
   'seconds',
@@ -16,6 +18,7 @@ const UNLIKE = new Set([
   'latencyP95Ms',
   'latencyP95MsByTool',
   'latencyMs',
+  'shared',
   'span',
   'crc',
   'offset',
@@ -47,7 +50,6 @@ export async function deedsOf(folder: string): Promise<Record<string, unknown>> 
   return {
     state: plain(state),
     started: { ...(plain(start) as object), run: '' },
-    holding: withoutVoided(events).filter(({ type }) => type === 'step-finished').length,
     trees,
     weights: Object.fromEntries(weights.map(name => [name, hash(readFileSync(join(folder, last, name)))])),
     files: readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(isFile).sort(),
