@@ -1,5 +1,6 @@
 /** A run, a step and a branch told in Markdown, for whoever reads text: a language model, an issue. Knows nothing of files or views. */
 import { alarms } from './alarms.ts';
+import { percent } from './figures.ts';
 import type { FinishedStep, FinishedTree, RunState } from './fold.ts';
 import { decisionLines, formula, plain, verdict } from './explain.ts';
 import type { Decision, Tree } from './types.ts';
@@ -115,7 +116,6 @@ function pathAccount(tree: Tree, path: number): string {
 
 const quoted = (text: string): string =>
   JSON.stringify(text.length <= QUOTED ? text : `${text.slice(0, QUOTED)}…`);
-const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const number = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value)
     ? '–'

@@ -30,5 +30,10 @@ const bare = (text: string): string => text.replace(/ %$/, '');
 /** With its sign, also when it is positive. */
 export const signed = (text: string): string => (text.startsWith(MINUS) ? text : `+${text}`);
 
+/** So many decimals with the sign, also of what is not negative. */
+export const change = (value: number | undefined, digits: number): string =>
+  value === undefined || !Number.isFinite(value) ? NOT_LOGGED : signed(decimal(value, digits));
+
+/** `1,234 tokens`, `1 token`. */
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
   `${whole(count)} ${count === 1 ? noun : plural}`;

@@ -1,10 +1,11 @@
 /** What a counterfactual shall be drawn from and with, and the command line for it. Knows nothing of VS Code or of who is asked. */
 import type { BranchPoint } from '../core/counterfactual.ts';
+import { counted } from '../core/figures.ts';
 import { payloadOf } from '../core/tags.ts';
 import { segmentsOf } from '../core/tree.ts';
 import type { Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
-import { counted, signed } from './trajectoryText.ts';
+import { signed } from './trajectoryText.ts';
 
 export interface BranchPlan {
   at: BranchPoint;

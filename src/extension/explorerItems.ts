@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as vscode from 'vscode';
+import { counted } from '../core/figures.ts';
 import type { FinishedStep, RunState } from '../core/fold.ts';
 import { FILES } from '../run/layout.ts';
 import { readManifest } from '../run/manifest.ts';
@@ -28,7 +29,6 @@ import {
   stepLabel,
   treeDescription,
 } from './rows.ts';
-import { counted } from './trajectoryText.ts';
 import type { Target } from './target.ts';
 
 const { Collapsed, None, Expanded } = vscode.TreeItemCollapsibleState;

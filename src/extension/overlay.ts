@@ -1,8 +1,9 @@
 /** Which tint a token gets under an overlay, and what a token's numbers are called. Knows nothing of VS Code or colours. */
+import { counted } from '../core/figures.ts';
 import { advantageOf, isInLoss, type CreditChoice } from '../core/segmentCredit.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
 import type { SegmentPlace, TrajectoryText } from './trajectoryText.ts';
-import { counted, latency, signed } from './trajectoryText.ts';
+import { latency, signed } from './trajectoryText.ts';
 
 export const OVERLAYS = ['entropy', 'advantage', 'log-prob', 'mismatch', 'mask', 'none'] as const;
 export type Overlay = (typeof OVERLAYS)[number];

@@ -1,6 +1,7 @@
 /** Asks the user for what a command was not told. An answer that is undefined means: do nothing. Knows nothing of what is done with it. */
 import { basename, dirname } from 'node:path';
 import * as vscode from 'vscode';
+import { counted } from '../core/figures.ts';
 import { FailureError } from '../core/types.ts';
 import { checkpointName, FILES } from '../run/layout.ts';
 import { openRun } from '../run/reader.ts';
@@ -19,7 +20,7 @@ import {
   treeDescription,
 } from './rows.ts';
 import { type Target, targetOf } from './target.ts';
-import { counted, endOf } from './trajectoryText.ts';
+import { endOf } from './trajectoryText.ts';
 import { treeOf } from './treeSource.ts';
 
 export interface Choice<T> extends vscode.QuickPickItem {

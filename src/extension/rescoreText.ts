@@ -1,8 +1,9 @@
 /** Reward settings as a text to edit, and the outcome of other rewards as a text with links. Knows nothing of VS Code or of how rewards are found. */
 import { keyNames, keyOf } from '../core/configKeys.ts';
 import type { RewardConfig } from '../core/configTools.ts';
+import { counted } from '../core/figures.ts';
 import type { Rescored, RescoredGroup, RescoredPath } from '../core/rescore.ts';
-import { counted, signed } from './trajectoryText.ts';
+import { signed } from './trajectoryText.ts';
 
 /** The run's reward settings as JSON with comments. */
 export function rewardTemplate(run: string, reward: RewardConfig): string {

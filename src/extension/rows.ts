@@ -1,10 +1,10 @@
 /** What the rows of the run explorer say, in words for eyes and for screen readers. Knows nothing of VS Code or files. */
 import type { CheckResult, CheckStatus } from '../core/checkup.ts';
+import { counted } from '../core/figures.ts';
 import type { FinishedStep, LiveTree, RunState } from '../core/fold.ts';
 import type { Manifest } from '../run/manifest.ts';
 import type { TreeEntry } from '../run/offsets.ts';
 import type { RunSummary } from '../run/runs.ts';
-import { counted } from './trajectoryText.ts';
 
 /** A run as its row shows it: `starting` is live without a step. */
 export type RowStatus = 'running' | 'paused' | 'starting' | Exclude<RunSummary['status'], 'live'>;

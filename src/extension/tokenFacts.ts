@@ -1,9 +1,10 @@
 /** Name and value of everything that is known of one token, for its hover. Knows nothing of VS Code or files. */
 import { type Bounds, clippedLoss, type ClipForm } from '../core/clip.ts';
+import { counted } from '../core/figures.ts';
 import { advantageOf, isInLoss } from '../core/segmentCredit.ts';
 import { pathsThrough } from '../core/tree.ts';
 import type { Trajectory } from './overlay.ts';
-import { counted, signed } from './trajectoryText.ts';
+import { signed } from './trajectoryText.ts';
 
 /** What the run's configuration says about the update: the part of `algorithm` that clipping depends on. */
 export interface ClipSettings {

@@ -1,5 +1,6 @@
 /** Lays one trajectory out as a text document and says where each token stands in it. Knows nothing of VS Code or files. */
 import { isCounterfactual } from '../core/counterfactual.ts';
+import { change, counted } from '../core/figures.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { textOf, textOffsets } from '../core/pieces.ts';
 import { isInLoss } from '../core/segmentCredit.ts';
@@ -202,14 +203,9 @@ function decisionLine(decision: Decision): string {
   return `── branching: ${question} · P ${probability.toFixed(2)} · ${gate} · ${OUTCOMES[decision.outcome](decision)} ──`;
 }
 
-export const counted = (count: number, noun: string, many = `${noun}s`): string =>
-  `${count} ${count === 1 ? noun : many}`;
-
 /** Two decimals with a sign (U+2212 for minus); an en dash for what was not measured. */
 export const signed = (value: number | null | undefined): string =>
-  value === undefined || value === null || Number.isNaN(value)
-    ? '–'
-    : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;
+  value === undefined || value === null || Number.isNaN(value) ? '–' : change(value, 2);
 
 function foldsOf(text: string, lineStarts: readonly number[], segments: readonly SegmentPlace[]): Fold[] {
   const folds: Fold[] = [];

@@ -4,6 +4,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { ok, warning, wrong, type CheckResult } from '../core/checkup.ts';
 import type { Config } from '../core/config.ts';
+import { whole } from '../core/figures.ts';
 import { estimate, packSizeOf, residentBytes } from '../core/modelMemory.ts';
 import { parameterCount, readShape, type ModelShape } from '../core/modelShape.ts';
 import { sizeText } from './usage.ts';
@@ -70,8 +71,7 @@ export const memoryLimit = ({ memoryMB }: Pick<Config, 'memoryMB'>): number =>
 /** Whether whole trees fit, with their activations kept or computed again; at least one longest trajectory must. */
 export function checkMemory(shape: ModelShape, config: Config, limitBytes: number): CheckResult[] {
   const memory = memoryOf(shape, config);
-  const counted = (count: number): string => count.toLocaleString('en-US');
-  const what = `${(parameterCount(shape) / 1e6).toFixed(1)} million parameters take ${sizeText(residentBytes(shape, true))} with gradient and moments; trees are trained whole, and up to ${counted(memory.tokens)} tokens at once make it ${sizeText(memory.kept)}; ${sizeText(limitBytes)} may be used`;
+  const what = `${(parameterCount(shape) / 1e6).toFixed(1)} million parameters take ${sizeText(residentBytes(shape, true))} with gradient and moments; trees are trained whole, and up to ${whole(memory.tokens)} tokens at once make it ${sizeText(memory.kept)}; ${sizeText(limitBytes)} may be used`;
   if (memory.kept <= limitBytes) return [ok('memory', `${what}.`)];
   const again = `with activations computed again it is ${sizeText(memory.again)}`;
   if (memory.again <= limitBytes) {
@@ -85,7 +85,7 @@ export function checkMemory(shape: ModelShape, config: Config, limitBytes: numbe
     return [warning('memory', sentence, { key: 'memoryMB', fix })];
   }
   const longest = config.rollout.maxPromptTokens + config.rollout.maxResponseTokens;
-  const alone = `one trajectory of ${counted(longest)} tokens alone takes ${sizeText(memory.least)}`;
+  const alone = `one trajectory of ${whole(longest)} tokens alone takes ${sizeText(memory.least)}`;
   return [wrong('memory', `${what}; ${alone}: it does not fit.`, { key: 'memoryMB', fix })];
 }
 

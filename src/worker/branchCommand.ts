@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { differenceOf, type BranchPoint, type Counterfactual } from '../core/counterfactual.ts';
+import { change } from '../core/figures.ts';
 import type { Tree } from '../core/types.ts';
 import { branch } from './branch.ts';
 import {
@@ -115,5 +116,4 @@ function showCounterfactual(counterfactual: Counterfactual, original: Tree): str
   ];
 }
 
-const signed = (value: number | undefined): string =>
-  value === undefined ? 'not judged' : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
+const signed = (value: number | undefined): string => (value === undefined ? 'not judged' : change(value, 3));

@@ -2,6 +2,7 @@
 import { estimate, type Estimate, type Range } from '../core/bootstrap.ts';
 import { measuredOf, type TaskOutcome, type TrajectoryOutcome } from '../core/evaluation.ts';
 import type { StepSummary } from '../core/events.ts';
+import { change, decimal, percent, ranged, whole } from '../core/figures.ts';
 import { fold, type RunState } from '../core/fold.ts';
 import { streamKey } from '../core/random.ts';
 import { SMOOTHED_STEPS } from '../core/runComparison.ts';
@@ -270,13 +271,13 @@ export function tableOf({ baseline, target, curve, left, results }: Comparison):
   const rows = results.map(result => [
     result.config,
     String(result.seeds.length),
-    ranged(result.accuracy, percent),
+    ranged(result.accuracy),
     result.greedy === undefined ? '–' : percent(result.greedy),
-    ranged(result.reward, value => signed(value, 3)),
+    ranged(result.reward, value => change(value, 3)),
     ranged(result.toolCalls, whole),
-    result.config === baseline ? '–' : ranged(result.versusBaseline, value => signed(100 * value, 1)),
+    result.config === baseline ? '–' : ranged(result.versusBaseline, value => change(100 * value, 1)),
     reachedText(result),
-    result.shareOfBaseline === undefined ? '–' : result.shareOfBaseline.toFixed(2),
+    result.shareOfBaseline === undefined ? '–' : decimal(result.shareOfBaseline, 2),
   ]);
   const widths = heads.map((head, i) => Math.max(head.length, ...rows.map(row => row[i]!.length)));
   const line = (cells: readonly string[]): string =>
@@ -302,11 +303,5 @@ function reachedText({ callsToTarget, meanCallsToTarget }: ConfigResult): string
   return `${calls} (${reached} of ${callsToTarget.length} seeds)`;
 }
 
-const ranged = ({ mean, interval: [low, high] }: Estimate, show: (value: number) => string): string =>
-  low === high ? show(mean) : `${show(mean)} [${show(low)}, ${show(high)}]`;
-const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
-const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
-const signed = (value: number, digits: number): string =>
-  `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;

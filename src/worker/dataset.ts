@@ -4,6 +4,7 @@
  */
 import { basename, extname } from 'node:path';
 import type { Config } from '../core/config.ts';
+import { whole } from '../core/figures.ts';
 import { permutation, streamKey } from '../core/random.ts';
 import { FailureError, type Failure, type Message, type Task } from '../core/types.ts';
 import { isRow, readRows, refusal, valueAt, type Row } from './rows.ts';
@@ -38,7 +39,7 @@ export async function openDataset(path: string, reading: Reading = {}): Promise<
   const more =
     others.length === 0
       ? ''
-      : ` So it is with ${counted(others.length)} more ${others.length === 1 ? 'row' : 'rows'}.`;
+      : ` So it is with ${whole(others.length)} more ${others.length === 1 ? 'row' : 'rows'}.`;
   throw new FailureError({ ...first, message: first.message + more });
 }
 
@@ -243,17 +244,15 @@ function warningsOf(path: string, tasks: readonly Task[]): Failure[] {
   if (broken > 0)
     warnings.push({
       where: 'config',
-      message: `${path}: ${counted(broken)} of ${counted(tasks.length)} prompts have a backspace where \\boxed begins; it was repaired.`,
+      message: `${path}: ${whole(broken)} of ${whole(tasks.length)} prompts have a backspace where \\boxed begins; it was repaired.`,
       fix: 'Write \\\\boxed when you generate the file.',
     });
   if (blank.length > 0)
     warnings.push({
       where: 'config',
-      message: `${path}: ${counted(blank.length)} of ${counted(tasks.length)} tasks have a blank answer (${blank[0]!.id}), which no trajectory can match.`,
+      message: `${path}: ${whole(blank.length)} of ${whole(tasks.length)} tasks have a blank answer (${blank[0]!.id}), which no trajectory can match.`,
       fix: 'Leave these rows out, or give them an answer.',
     });
   return warnings;
 }
-
-const counted = (n: number): string => n.toLocaleString('en-US');
 const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);

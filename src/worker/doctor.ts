@@ -5,6 +5,7 @@
 import * as fs from 'node:fs';
 import { ok, wrong, type CheckResult } from '../core/checkup.ts';
 import type { Config } from '../core/config.ts';
+import { whole } from '../core/figures.ts';
 import { toFailure } from '../protocol/channel.ts';
 import { placeOfKey, readConfigFile } from '../run/configFile.ts';
 import { checkArithmetic, checkContext, checkMemory, memoryLimit, shapeOf } from '../run/plan.ts';
@@ -136,7 +137,7 @@ async function tryOut(
   const tasks = takeTasks(fitting, config, 1).slice(0, TRIED_TASKS);
   const about = ok(
     'policy',
-    `${info.architecture} with ${info.parameters.toLocaleString('en-US')} parameters on ${info.device}.`,
+    `${info.architecture} with ${whole(info.parameters)} parameters on ${info.device}.`,
   );
   return [about, ...(await checkRollout({ ...parts, config, tasks, policy }))];
 }

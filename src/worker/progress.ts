@@ -1,5 +1,6 @@
 /** Shows a run in a terminal while it happens. Knows nothing of training: it is told facts and asks for the status. */
 import type { Event, EventOf, EvaluationSummary } from '../core/events.ts';
+import { percent } from '../core/figures.ts';
 import type { WorkerStatus } from '../protocol/verbs.ts';
 import { STEP_HEADS, stepRow } from './show.ts';
 
@@ -110,7 +111,6 @@ export function evaluationLine(step: number, summary: EvaluationSummary): string
   return `evaluated after step ${step}: ${percent(accuracy)} right (95 % interval ${range})${greedy}; ${tasks} tasks × ${samples} samples in ${seconds.toFixed(1)} s`;
 }
 
-const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const fixOf = (fix: string | undefined): string => (fix === undefined ? '' : ` ${fix}`);
 
 /** The last five steps stand for those to come. */

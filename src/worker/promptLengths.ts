@@ -3,6 +3,7 @@
  * files or of how tasks are answered.
  */
 import type { Config } from '../core/config.ts';
+import { whole } from '../core/figures.ts';
 import { FailureError, type Failure, type Message, type Task } from '../core/types.ts';
 import { elapsed } from '../run/clock.ts';
 import type { Dataset } from './dataset.ts';
@@ -51,10 +52,9 @@ export function tooLongSentence(
   { lengths, longest, tooLong }: PromptLengths,
   maxPromptTokens: number,
 ): string {
-  const counted = (n: number): string => n.toLocaleString('en-US');
-  const named = tooLong.slice(0, NAMED).map(task => `${tasks[task]!.id} (${counted(lengths[task]!)})`);
-  const others = tooLong.length > named.length ? ` and ${counted(tooLong.length - named.length)} more` : '';
-  return `${counted(tooLong.length)} of ${counted(tasks.length)} prompts have more than the ${counted(maxPromptTokens)} tokens of rollout.maxPromptTokens, the longest ${counted(longest)}: ${named.join(', ')}${others}`;
+  const named = tooLong.slice(0, NAMED).map(task => `${tasks[task]!.id} (${whole(lengths[task])})`);
+  const others = tooLong.length > named.length ? ` and ${whole(tooLong.length - named.length)} more` : '';
+  return `${whole(tooLong.length)} of ${whole(tasks.length)} prompts have more than the ${whole(maxPromptTokens)} tokens of rollout.maxPromptTokens, the longest ${whole(longest)}: ${named.join(', ')}${others}`;
 }
 
 /** The dataset with only prompts that fit, and a warning about the others. Throws where the config refuses them or none is left. */

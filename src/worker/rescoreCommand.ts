@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { toolTags } from '../core/configToolRules.ts';
 import type { RewardConfig } from '../core/configTools.ts';
+import { change } from '../core/figures.ts';
 import { rescoreStep, summed, type Rescored, type RescoredGroup } from '../core/rescore.ts';
 import { FailureError, type Tree } from '../core/types.ts';
 import type { Run } from '../run/reader.ts';
@@ -113,7 +114,7 @@ function showRescored(rescored: Rescored): string[] {
   );
   const head = [
     `${trajectories} trajectories of ${trees} groups in ${steps} steps, scored again; nothing in the run was changed`,
-    `mean reward ${signed(meanBefore)} → ${signed(meanAfter)}`,
+    `mean reward ${change(meanBefore, 3)} → ${change(meanAfter, 3)}`,
     `${flips} pairs change their order, ${signChanges} advantages their sign; ${gained} groups gain variance, ${lost} lose it`,
   ];
   if (changed.length === 0) return [...head, 'No advantage would have been another.'];
@@ -129,13 +130,11 @@ function showRescored(rescored: Rescored): string[] {
 const groupRow = (group: RescoredGroup): string =>
   [
     group.tree.padEnd(8),
-    signed(group.meanBefore).padStart(12),
-    signed(group.meanAfter).padStart(8),
+    change(group.meanBefore, 3).padStart(12),
+    change(group.meanAfter, 3).padStart(8),
     String(group.flips).padStart(8),
     String(group.signChanges).padStart(7),
     `  ${group.variance.padEnd(10)}`,
     group.shift.toFixed(3).padStart(6),
     `  ${oneLine(group.question, 60)}`,
   ].join('');
-
-const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;

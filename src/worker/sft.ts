@@ -3,6 +3,7 @@
  * learned. Knows nothing of where demonstrations come from, files or how a policy computes.
  */
 import { packRows, type Row } from '../core/batch.ts';
+import { whole } from '../core/figures.ts';
 import { LIKELIHOOD } from '../core/objective.ts';
 import { FailureError, type Message } from '../core/types.ts';
 import type { Policy, StepSettings } from './policy/policy.ts';
@@ -153,7 +154,7 @@ async function* updatesOf(
 const allTooLong = (tokens: number): FailureError =>
   new FailureError({
     where: 'config',
-    message: `${MOST_TOO_LONG.toLocaleString('en-US')} demonstrations one after the other have more than ${tokens} tokens, so that none of them is learned from.`,
+    message: `${whole(MOST_TOO_LONG)} demonstrations one after the other have more than ${tokens} tokens, so that none of them is learned from.`,
     fix: 'Raise rollout.maxPromptTokens or rollout.maxResponseTokens, or shorten the demonstrations.',
   });
 

@@ -1,6 +1,7 @@
 /** Draws trees and steps as text for a terminal. Knows nothing of files, colours or the width of a window. */
 import { isCounterfactual } from '../core/counterfactual.ts';
 import type { StepSummary } from '../core/events.ts';
+import { change } from '../core/figures.ts';
 import type { Decision, Path, Segment, Tree } from '../core/types.ts';
 
 /** One tree with its segments, decisions, rewards and advantages; one string per line. */
@@ -61,7 +62,7 @@ function segmentLabel(tree: Tree, index: number): string {
     callLabel(segment),
     tree.imported?.hasTokens === false ? '' : `${segment.count} tokens`,
     segment.entropy === undefined ? '' : `H ${segment.entropy.toFixed(3)}`,
-    hard === undefined || hard === null ? '' : `hard ${signed(hard)}`,
+    hard === undefined || hard === null ? '' : `hard ${change(hard, 3)}`,
     segment.stop === undefined ? '' : `ends by ${segment.stop}`,
   ];
   return `${facts.filter(fact => fact !== '').join('  ')}  ${oneLine(segment.text, 72)}`;
@@ -75,7 +76,7 @@ const callLabel = ({ call, asked }: Segment): string =>
 /** The question's numbers and its answer, also where the answer was no. */
 export function decisionLabel(decision: Decision): string {
   const { initialEntropy, entropy, entropyDelta, penalty, probability, draw, threshold, outcome } = decision;
-  const entropies = `H₀ ${initialEntropy.toFixed(3)}  Hₜ ${entropy.toFixed(3)}  ΔH ${signed(entropyDelta)}`;
+  const entropies = `H₀ ${initialEntropy.toFixed(3)}  Hₜ ${entropy.toFixed(3)}  ΔH ${change(entropyDelta, 3)}`;
   const gate =
     draw !== undefined
       ? `drew ${short(draw)}`
@@ -99,10 +100,10 @@ function pathLabel(tree: Tree, index: number): string {
     : path.origin;
   const soft = tree.credit?.soft[index];
   const reward = path.reward;
-  const parts = Object.entries(reward?.parts ?? {}).map(([name, value]) => `${name} ${signed(value)}`);
+  const parts = Object.entries(reward?.parts ?? {}).map(([name, value]) => `${name} ${change(value, 3)}`);
   const named = parts.length > 0 ? ` (${parts.join(', ')})` : '';
-  const judged = reward ? `reward ${signed(reward.total)}${named}  ` : '';
-  const credited = soft === undefined ? '' : `soft ${signed(soft)}  `;
+  const judged = reward ? `reward ${change(reward.total, 3)}${named}  ` : '';
+  const credited = soft === undefined ? '' : `soft ${change(soft, 3)}  `;
   const mark = reward ? (reward.correct ? '✓ ' : '✗ ') : '';
   return `path ${index} (${origin})  ${mark}${judged}${credited}${oneLine(reward?.answer ?? '', 40)}  ${reward?.reason ?? ''}`.trimEnd();
 }
@@ -115,7 +116,7 @@ export const STEP_HEADS =
 export function stepRow(step: number, steps: number, summary: StepSummary): string {
   const { reward, accuracy, entropy, branches, toolCalls, loss, gradientNorm, seconds } = summary;
   const cells: [string, number][] = [
-    [signed(reward.mean), 8],
+    [change(reward.mean, 3), 8],
     [accuracy === undefined ? '–' : `${(100 * accuracy).toFixed(1)}%`, 8],
     [measured(entropy.all, 3), 9],
     [measured(entropy.afterTool, 3), 12],
@@ -134,7 +135,6 @@ export function stepRow(step: number, steps: number, summary: StepSummary): stri
 
 const measured = (value: number | undefined, digits: number): string =>
   value === undefined ? '–' : value.toFixed(digits);
-const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
 /** Probabilities as people write them: .46. */
 const short = (value: number): string => value.toFixed(2).replace(/^0/, '');
 

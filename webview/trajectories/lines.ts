@@ -1,5 +1,6 @@
 /** One trajectory as lines of a transcript. Knows nothing of the DOM. */
 import { verdict } from '../../src/core/explain.ts';
+import { counted } from '../../src/core/figures.ts';
 import { advantageOf, isInLoss } from '../../src/core/segmentCredit.ts';
 import { segmentsOf } from '../../src/core/tree.ts';
 import type { Segment, SegmentKind, Tree } from '../../src/core/types.ts';
@@ -16,8 +17,6 @@ export interface Line {
   /** True where the loss does not see the segment. */
   isDim: boolean;
 }
-
-const plural = (count: number, noun: string): string => `${number(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** `width` is the longest line, in characters. */
 export function transcript(tree: Tree, path: number, width: number): Line[] {
@@ -48,7 +47,7 @@ function nameOf({ kind, turn, call, asked }: Segment): string {
 
 function factsOf(tree: Tree, path: number, index: number): string {
   const { count, entropy, stop, call } = tree.segments[index]!;
-  const parts = [tree.imported?.hasTokens === false ? 'tokens not logged' : plural(count, 'token')];
+  const parts = [tree.imported?.hasTokens === false ? 'tokens not logged' : counted(count, 'token')];
   if (call !== undefined)
     parts.push(call.outcome, call.shared ? 'shared answer' : `${number(Math.round(call.latencyMs))} ms`);
   if (entropy !== undefined) parts.push(`H ${number(entropy)}`);

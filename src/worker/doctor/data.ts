@@ -2,6 +2,7 @@
 import { extname } from 'node:path';
 import { ok, upTo, warning, wrong, type CheckResult } from '../../core/checkup.ts';
 import type { Config } from '../../core/config.ts';
+import { whole } from '../../core/figures.ts';
 import type { Failure, Task } from '../../core/types.ts';
 import { readDataset, type Dataset } from '../dataset.ts';
 
@@ -31,7 +32,7 @@ function fileResults(
 ): CheckResult[] {
   const { tasks, warnings } = dataset;
   const abilities = Object.entries(countBy(tasks.map(({ ability }) => ability || 'no ability')));
-  const kinds = abilities.map(([ability, count]) => `${count.toLocaleString('en-US')} ${ability}`).join(', ');
+  const kinds = abilities.map(([ability, count]) => `${whole(count)} ${ability}`).join(', ');
   const broken = problems.map(({ message, fix }) =>
     wrong(key, message, { key, file, ...lineOf(file, message), ...(fix !== undefined && { fix }) }),
   );
@@ -39,9 +40,7 @@ function fileResults(
     warning(key, message, { key, file, ...(fix !== undefined && { fix }) }),
   );
   const rows =
-    problems.length === 0
-      ? [ok(key, `${tasks.length.toLocaleString('en-US')} tasks are read: ${kinds}.`, { key, file })]
-      : [];
+    problems.length === 0 ? [ok(key, `${whole(tasks.length)} tasks are read: ${kinds}.`, { key, file })] : [];
   return [...rows, ...upTo(NAMED, broken), ...doubts, ...duplicates(key, file, tasks)];
 }
 

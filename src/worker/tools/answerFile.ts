@@ -1,5 +1,6 @@
 /** The search tool over answers that were kept: one JSON object of texts by query, ARPO's own cache. Knows nothing of where they came from. */
 import { readFile } from 'node:fs/promises';
+import { whole } from '../../core/figures.ts';
 import { FailureError } from '../../core/types.ts';
 import { cleanQuery, cutTo, NOTHING_FOUND, pagesOf, pagesText } from './pages.ts';
 import type { Tool, ToolResult } from './tool.ts';
@@ -16,7 +17,7 @@ export interface AnswerFileOptions {
  */
 export async function openAnswerFile(options: AnswerFileOptions, next?: Tool): Promise<Tool> {
   const answers = await readAnswers(options.cacheFile);
-  const size = `${answers.size.toLocaleString('en-US')} kept answers`;
+  const size = `${whole(answers.size)} kept answers`;
   addCleaned(answers);
   return {
     tag: 'search',

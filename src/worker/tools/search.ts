@@ -5,6 +5,7 @@
 import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
+import { counted } from '../../core/figures.ts';
 import { FailureError } from '../../core/types.ts';
 import { CORPUS_FIX, parseDocument, type Document } from './corpus.ts';
 import { cleanQuery, pagesText, snippetOf } from './pages.ts';
@@ -72,7 +73,7 @@ export function searchIndex(options: SearchOptions): SearchIndex {
 function searchTool(index: SearchIndex): Tool {
   return {
     tag: 'search',
-    description: `${index.size.toLocaleString('en-US')} ${index.size === 1 ? 'document' : 'documents'}`,
+    description: counted(index.size, 'document'),
     run: query => Promise.resolve(index.search(query)),
     close: () => {
       index.close();

@@ -1,0 +1,66 @@
+/**
+ * The tests of this process get a temporary folder of their own, in which nothing may be left at the end, nor a process that was
+ * started from here, nor anything that keeps this one from ending. Knows nothing of what is tested.
+ */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** What the last test lets go of may take so long to end. */
+const PATIENCE_MS = 10_000;
+
+// A short name: sockets are made in it, whose paths must be short.
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bp-')));
+for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = folder;
+process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }));
+
+/** Root hooks of mocha. */
+export const mochaHooks = {
+  async afterAll() {
+    this.timeout(2 * PATIENCE_MS);
+    // Mocha ends when nothing is alive any more: a server that a failed test left open would be waited for without an end.
+    setTimeout(sayWhatIsAlive, PATIENCE_MS).unref();
+    await assertNothingLeft();
+  },
+};
+
+/** Throws where files or processes are left; the processes are ended. */
+export async function assertNothingLeft() {
+  const look = () => ({ files: readdirSync(folder), processes: processesOf(folder) });
+  let left = look();
+  const isLeft = () => left.files.length + left.processes.length > 0;
+  for (const limit = Date.now() + PATIENCE_MS; isLeft() && Date.now() < limit; left = look()) await wait(100);
+  left.processes.forEach(end);
+  assert.deepEqual(left, { files: [], processes: [] }, 'the tests left something behind');
+}
+
+function end({ pid }) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+
+function sayWhatIsAlive() {
+  console.error(`The tests are over, but still alive are: ${process.getActiveResourcesInfo().join(', ')}`);
+  process.exit(1);
+}
+
+/** Other processes that have a folder in their environment; none where the system does not show environments. */
+function processesOf(home) {
+  if (process.platform !== 'linux') return [];
+  const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name) && Number(name) !== process.pid);
+  return pids.flatMap(pid => {
+    try {
+      const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 300);
+      return variables.includes(`TMPDIR=${home}`) ? [{ pid: Number(pid), line }] : [];
+    } catch {
+      // Gone meanwhile, or another user's.
+      return [];
+    }
+  });
+}
