@@ -5,6 +5,7 @@
  */
 import type { StepSummary } from './events.ts';
 import type { FinishedStep, RunState } from './fold.ts';
+import { glance } from './stepColumns.ts';
 import { quantile } from './summary.ts';
 
 export type AlarmKind =
@@ -81,7 +82,7 @@ type Measure = (summary: StepSummary) => number | undefined;
 /** Median of what was measured in these steps; NaN for nothing. */
 const median = (steps: readonly FinishedStep[], measure: Measure): number =>
   quantile(
-    steps.map(({ summary }) => measure(summary)).filter(value => value !== undefined),
+    steps.map(step => measure(glance(step))).filter(value => value !== undefined),
     0.5,
   );
 
@@ -89,7 +90,7 @@ const median = (steps: readonly FinishedStep[], measure: Measure): number =>
 function since(steps: readonly FinishedStep[], measure: Measure, isSo: (value: number) => boolean): number {
   let first = steps.at(-1)!.step;
   for (let i = steps.length - 1; i >= 0; i--) {
-    const value = measure(steps[i]!.summary);
+    const value = measure(glance(steps[i]!));
     if (value === undefined) continue;
     if (!isSo(value)) break;
     first = steps[i]!.step;

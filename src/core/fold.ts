@@ -1,5 +1,6 @@
 /** Facts in, the state of a run out, one batch after the other. Knows nothing of files, clocks or views. */
 import type { EvaluationSummary, Event, EventOf, StepSummary } from './events.ts';
+import { PackedStep } from './stepColumns.ts';
 import type { Decision, Failure, ToolCall } from './types.ts';
 
 /** `starting`: no fact yet. Whether a worker still owns a `running` run is not in its facts: ask the lock. */
@@ -113,7 +114,7 @@ function take(state: RunState, event: Event): void {
       return finishTree(state, event);
     case 'step-finished':
       state.step = event.step;
-      state.summaries.push({ step: event.step, at: event.at, summary: event.summary });
+      state.summaries.push(finishedStep(event));
       delete state.live;
       return;
     case 'checkpoint-saved':
@@ -145,6 +146,10 @@ function take(state: RunState, event: Event): void {
       event satisfies never;
   }
 }
+
+/** One whose numbers lie in columns is kept as it came, so that they are unpacked only where somebody asks for them. */
+const finishedStep = (event: EventOf<'step-finished'>): FinishedStep =>
+  event instanceof PackedStep ? event : { step: event.step, at: event.at, summary: event.summary };
 
 function start(state: RunState, event: EventOf<'run-started'>): void {
   const { run, source, tasks, tools, device, parameters, seed, at } = event;

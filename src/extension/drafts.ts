@@ -44,8 +44,10 @@ export class Drafts implements vscode.Disposable {
     this.#uses.set(uri.fsPath, use);
     await vscode.commands.executeCommand('setContext', CONTEXT, [...this.#uses.keys()]);
     this.#changed.fire();
+    const { activeTabGroup } = vscode.window.tabGroups;
     return vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), {
-      viewColumn: vscode.ViewColumn.Beside,
+      // Beside an empty group it would leave half of the window empty.
+      viewColumn: activeTabGroup.tabs.length === 0 ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside,
       preview: false,
     });
   }

@@ -34,6 +34,7 @@ import { Trajectories } from './trajectories.ts';
 import { registerTrajectoryBrowser } from './trajectoryBrowser.ts';
 import { registerTrajectoryFeatures } from './trajectoryFeatures.ts';
 import type { Program } from './workers.ts';
+import { rowOf } from './treeList.ts';
 import { neighboursOf, treeOf, treeSource } from './treeSource.ts';
 
 /** Workers are found by their run folders and outlive the window: deactivating ends none of them. */
@@ -118,6 +119,10 @@ function panelSource(runs: Runs, app: () => App): PanelSource {
   return {
     follow: (runFolder, taker) => runs.follow(runFolder, taker),
     neighbours: (runFolder, id) => neighboursOf(runs, runFolder, id),
+    async rows(runFolder, step) {
+      const entries = await openRun(runFolder).trees();
+      return entries.filter(entry => entry.step === step).map(rowOf);
+    },
     async grown(runFolder, step) {
       const run = openRun(runFolder);
       const entries = (await run.trees()).filter(entry => entry.step === step);

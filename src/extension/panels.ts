@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import type { Event } from '../core/events.ts';
 import { extremes } from '../core/extremes.ts';
 import type { Neighbours } from '../core/neighbours.ts';
+import { packSteps } from '../core/stepColumns.ts';
 import type { Grown } from '../core/tree.ts';
 import type { Tree } from '../core/types.ts';
 import type { Port, Remote } from '../protocol/channel.ts';
@@ -14,6 +15,7 @@ import type {
   EvaluationVerbs,
   HostVerbs,
   TreePath,
+  TreeRow,
   ViewSubject,
   ViewVerbs,
 } from '../protocol/verbs.ts';
@@ -24,7 +26,7 @@ import { inBackground, inFull } from './failures.ts';
 import { type CommandName, commandId, PANELS, type ViewKind } from './names.ts';
 import { pageOf, pageOptions, portOf } from './page.ts';
 import type { Pump } from './pump.ts';
-import { makePump, settled, summed } from './pump.ts';
+import { headlines, makePump, settled, summed } from './pump.ts';
 import { type Target, targetOf } from './target.ts';
 
 /** Where the panels' facts and trees come from. */
@@ -38,6 +40,8 @@ export interface PanelSource {
   tree(runFolder: string, id: string): Promise<Tree>;
   /** The trees around one; also those that still grow. */
   neighbours(runFolder: string, id: string): Promise<Neighbours>;
+  /** The trees of a step as a list shows them. */
+  rows(runFolder: string, step: number): Promise<TreeRow[]>;
   /** The trees of a step with their tokens' numbers. */
   grown(runFolder: string, step: number): Promise<Grown[]>;
   counterfactuals(runFolder: string, tree: string): ReturnType<HostVerbs['counterfactuals']>;
@@ -68,12 +72,16 @@ interface OpenPanel {
   session?: Session;
 }
 
-/** Which runs a view follows, and which of their facts it folds. */
+/** Which runs a view follows, which of their facts it folds, and whether it takes those of many steps in columns. */
 const FOLLOWED: Record<
   ViewKind,
-  { runs(subject: ViewSubject): readonly string[]; facts(events: readonly Event[]): Event[] }
+  {
+    runs(subject: ViewSubject): readonly string[];
+    facts(events: readonly Event[]): Event[];
+    isPacked?: boolean;
+  }
 > = {
-  dashboard: { runs: ({ runFolder }) => [runFolder], facts: settled },
+  dashboard: { runs: ({ runFolder }) => [runFolder], facts: headlines, isPacked: true },
   tree: { runs: ({ runFolder }) => [runFolder], facts: settled },
   evaluation: { runs: () => [], facts: settled },
   compare: { runs: foldersOf, facts: summed },
@@ -190,6 +198,7 @@ export class Panels implements vscode.Disposable {
       },
       neighbours: id => this.#source.neighbours(opened.subject.runFolder, id),
       tree: id => this.#source.tree(opened.subject.runFolder, id),
+      trees: step => this.#source.rows(opened.subject.runFolder, step),
       extremes: async step => extremes(await this.#source.grown(opened.subject.runFolder, step)),
       openTree: async tree => void (await run('openTree', about({ tree }))),
       openTrajectory: async (tree, path, segment) =>
@@ -211,10 +220,10 @@ export class Panels implements vscode.Disposable {
     // A view may ask twice before the first turn.
     opened.session?.end('The view began again.');
     const { remote: view, close } = connect<ViewVerbs>(port);
-    const { runs, facts } = FOLLOWED[opened.kind];
+    const { runs, facts, isPacked = false } = FOLLOWED[opened.kind];
     const fed = runs(opened.subject).map((folder, run) => {
       const pump: Pump = makePump(
-        batch => view.events({ ...batch, run }),
+        batch => view.events({ ...batch, ...(isPacked && packSteps(batch.events)), run }),
         error => this.#log.error(`View: ${inFull(toFailure(error))}`),
       );
       const following = this.#source.follow(folder, {

@@ -61,18 +61,34 @@ export function makePump(send: (batch: Batch) => Promise<void>, failed: (error: 
   };
 }
 
+/** The last step that finished in these facts, and was not voided by a resumption; 0 for none. */
+const lastFinished = (events: readonly Event[]): number =>
+  events.reduce(
+    (last, { type, step }) =>
+      type === 'step-finished' ? Math.max(last, step) : type === 'resumed' ? Math.min(last, step) : last,
+    0,
+  );
+
 /**
  * The facts that a view folds when it opens: how the trees of finished steps grew is in their trees by then. Everything of
  * the step that is under way stays.
  */
 export function settled(events: readonly Event[]): Event[] {
-  const finished = events.reduce(
-    (step, event) => (event.type === 'step-finished' ? Math.max(step, event.step) : step),
-    0,
-  );
+  const finished = lastFinished(events);
   return events.filter(
     ({ type, step }) => step > finished || (type !== 'segment-grown' && type !== 'tool-answered'),
   );
+}
+
+const OF_TREES: ReadonlySet<Event['type']> = new Set<Event['type']>([
+  ...(['step-started', 'tasks-added', 'segment-grown', 'tool-answered'] as const),
+  ...(['branch-decided', 'tree-finished', 'tree-failed'] as const),
+]);
+
+/** The facts that a view of the steps folds: of those that are finished, nothing about single trees. */
+export function headlines(events: readonly Event[]): Event[] {
+  const finished = lastFinished(events);
+  return events.filter(({ type, step }) => step > finished || !OF_TREES.has(type));
 }
 
 const SUMMED: ReadonlySet<Event['type']> = new Set<Event['type']>([

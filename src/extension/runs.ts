@@ -10,7 +10,7 @@ import { FILES } from '../run/layout.ts';
 import { liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
 import type { Glance, RunSummary } from '../run/runs.ts';
-import { glanceAt, glanceAtAll, stampOf } from '../run/runs.ts';
+import { glanceAt, glanceAtAll, stampOfFacts } from '../run/runs.ts';
 import type { Log } from './failures.ts';
 import { inBackground } from './failures.ts';
 
@@ -108,7 +108,7 @@ export class Runs implements vscode.Disposable {
   async state(folder: string): Promise<RunState> {
     const followed = this.#followed.get(folder);
     if (followed?.state.last !== undefined) return followed.state;
-    const stamp = (await stampOf(folder)) ?? '';
+    const stamp = (await stampOfFacts(folder)) ?? '';
     const kept = this.#states.get(folder);
     if (kept?.stamp === stamp) return kept.state;
     const state = openRun(folder).events().then(fold);

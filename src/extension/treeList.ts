@@ -142,7 +142,7 @@ export class TreeList {
   }
 }
 
-const rowOf = ({ id, step, question, reward, paths, branches, refused }: TreeEntry): TreeRow => ({
+export const rowOf = ({ id, step, question, reward, paths, branches, refused }: TreeEntry): TreeRow => ({
   id,
   step,
   question,

@@ -6,6 +6,7 @@ import type { Extreme } from '../core/extremes.ts';
 import type { Neighbours } from '../core/neighbours.ts';
 import type { Report, SampleRef } from '../core/report.ts';
 import type { RunFacts } from '../core/runComparison.ts';
+import type { StepColumns } from '../core/stepColumns.ts';
 import type { TrajectoryMatch, TrajectoryQuery } from '../core/trajectorySearch.ts';
 import type { Failure, Tree } from '../core/types.ts';
 
@@ -99,6 +100,8 @@ export interface HostVerbs extends EvaluationVerbs, CompareVerbs {
   tree(id: string): Tree;
   /** The trajectories of a step that are worth a look first; none where its trees were not kept. */
   extremes(step: number): Extreme[];
+  /** The trees of a step that were kept so far. */
+  trees(step: number): TreeRow[];
   openTree(id: string): void;
   openTrajectory(tree: string, path: number, segment?: number): void;
   runCommand(command: 'pause' | 'resume' | 'stop' | 'openConfig' | 'evaluate' | 'trainLive'): void;
@@ -116,9 +119,10 @@ export interface HostVerbs extends EvaluationVerbs, CompareVerbs {
 export interface ViewVerbs {
   /**
    * `from` is 0 where the view must forget what it has (first batch, or the journal was replaced); `run` is the index of the run
-   * where the view compares several. `more`: the next batch waits already, so that drawing this one is hardly worth it.
+   * where the view compares several. `more`: the next batch waits already, so that drawing this one is hardly worth it. `steps` are
+   * facts that are missing among `events`, for a view that unpacks them.
    */
-  events(batch: { from: number; events: Event[]; run?: number; more?: boolean }): void;
+  events(batch: { from: number; events: Event[]; steps?: StepColumns; run?: number; more?: boolean }): void;
   show(subject: ViewSubject): void;
 }
 

@@ -85,9 +85,17 @@ export async function glanceAtAll(
 }
 
 /** What changes with a run folder's journal, lock and label, or with the newest of imported rollouts; undefined where it is neither. */
-export async function stampOf(folder: string): Promise<string | undefined> {
-  const names = [FILES.manifest, FILES.events, FILES.lock, FILES.label];
-  const [manifest, ...others] = await Promise.all(names.map(name => stampOfFile(join(folder, name))));
+export const stampOf = (folder: string): Promise<string | undefined> =>
+  stampOfFiles(folder, [FILES.events, FILES.lock, FILES.label]);
+
+/** The same of its facts alone: what a run is called, or who owns it, is none of them. */
+export const stampOfFacts = (folder: string): Promise<string | undefined> =>
+  stampOfFiles(folder, [FILES.events]);
+
+async function stampOfFiles(folder: string, names: readonly string[]): Promise<string | undefined> {
+  const [manifest, ...others] = await Promise.all(
+    [FILES.manifest, ...names].map(name => stampOfFile(join(folder, name))),
+  );
   return manifest === '' ? stampOfImport(folder) : [manifest, ...others].join(' ');
 }
 

@@ -21,6 +21,7 @@ const open = (events, last) =>
     answers: {
       ready: { subject: { runFolder: '/runs/long-1', isLive: false }, name: 'long-1' },
       extremes: [],
+      trees: [],
     },
     height: 900,
     isPainted: `() => document.querySelector('.chart canvas').ariaLabel.includes('at step ${last}')`,

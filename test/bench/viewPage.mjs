@@ -2,13 +2,15 @@
  * A view of the editor in a plain page: its real bundle, the theme's variables and a host that answers from memory. For
  * measuring and for looking; knows nothing of VS Code.
  */
-/* global window, performance, requestAnimationFrame -- in the page */
+/* global window, performance, requestAnimationFrame, atob -- in the page */
+import { Buffer } from 'node:buffer';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';
 import { chromium } from 'playwright-core';
+import { packSteps } from '../../src/core/stepColumns.ts';
 import { findBrowser } from '../host/setup.mjs';
 
 const COMMON = {
@@ -96,12 +98,15 @@ export const THEMES = {
  * What stands for the extension host in the page. `answers` are values by verb; events come in batches as from the pump. Where
  * `respond(verb, args, data, ask)` is given it answers instead, and may ask the view something by `ask(verb, ...args)`.
  */
-function host({ events, answers, batch, data }, isPainted, respond) {
+function host({ batches, answers, data }, isPainted, respond) {
   const asked = (window.asked = []);
   const told = (window.told = {});
   let id = 0;
   const taken = new Map();
   const tell = message => window.postMessage(message, '*');
+  const numbers = text => new Float64Array(Uint8Array.from(atob(text), one => one.charCodeAt(0)).buffer);
+  for (const { steps } of batches)
+    for (const key of steps ? ['seqs', 'steps', 'values'] : []) steps[key] = numbers(steps[key]);
   const give = part =>
     new Promise(done => {
       taken.set(++id, done);
@@ -109,14 +114,7 @@ function host({ events, answers, batch, data }, isPainted, respond) {
     });
   window.stream = async () => {
     told.began = performance.now();
-    for (const [run, own] of (Array.isArray(events[0]) ? events : [events]).entries())
-      for (let from = 0; from < own.length || from === 0; from += batch)
-        await give({
-          run,
-          from,
-          events: own.slice(from, from + batch),
-          ...(from + batch < own.length && { more: true }),
-        });
+    for (const batch of batches) await give(batch);
     told.taken = performance.now();
     const frame = () => new Promise(done => requestAnimationFrame(done));
     do await frame();
@@ -146,6 +144,31 @@ function host({ events, answers, batch, data }, isPainted, respond) {
       callback(time);
       told.longest = Math.max(told.longest, performance.now() - began);
     });
+}
+
+/** What the pump would send of each run's facts; the arrays of columns as text. */
+function batchesOf(events, size, isPacked) {
+  const text = numbers =>
+    Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength).toString('base64');
+  const packed = part => {
+    const { events: rest, steps } = packSteps(part);
+    if (!steps) return { events: rest };
+    const { seqs, steps: numbers, values } = steps;
+    return {
+      events: rest,
+      steps: { ...steps, seqs: text(seqs), steps: text(numbers), values: text(values) },
+    };
+  };
+  return (Array.isArray(events[0]) ? events : [events]).flatMap((own, run) =>
+    Array.from({ length: Math.max(1, Math.ceil(own.length / size)) }, (_, i) => {
+      const part = own.slice(i * size, (i + 1) * size);
+      return {
+        ...{ run, from: i * size },
+        ...(isPacked ? packed(part) : { events: part }),
+        ...((i + 1) * size < own.length && { more: true }),
+      };
+    }),
+  );
 }
 
 /**
@@ -182,7 +205,8 @@ export async function openView(
   });
   const { class: name, ...variables } = THEMES[theme];
   const style = Object.entries(variables).map(([key, value]) => `--vscode-${key}: ${value};`);
-  const start = JSON.stringify({ events, answers, batch, data }).replaceAll('</', '<\\/');
+  const batches = batchesOf(events, batch, view === 'dashboard');
+  const start = JSON.stringify({ batches, answers, data }).replaceAll('</', '<\\/');
   writeFileSync(join(folder, 'host.js'), `(${host})(${start}, ${isPainted}, ${respond});`);
   writeFileSync(
     join(folder, 'index.html'),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Event } from '../../src/core/events.ts';
 import type { Batch } from '../../src/extension/pump.ts';
-import { makePump, settled, summed } from '../../src/extension/pump.ts';
+import { headlines, makePump, settled, summed } from '../../src/extension/pump.ts';
 
 const facts = (from: number, count: number): Event[] =>
   Array.from({ length: count }, (_, i): Event => ({
@@ -115,6 +115,21 @@ describe('pump', () => {
       ]).map(({ seq }) => seq),
       [1, 2, 3],
     );
+  });
+
+  it('tells a view of the steps nothing of single trees, but for the step that is under way', () => {
+    const tell = (step: number, ...types: Event['type'][]): Event[] =>
+      types.map(type => ({ seq: 0, at: '', step, type }) as Event);
+    const shown = headlines([
+      ...tell(1, 'step-started', 'segment-grown', 'branch-decided', 'tree-finished', 'step-finished'),
+      ...tell(1, 'checkpoint-saved', 'evaluated', 'warned'),
+      ...tell(2, 'step-started', 'tree-finished', 'step-finished'),
+      // Step 2 is done again.
+      ...tell(1, 'resumed'),
+      ...tell(2, 'step-started', 'segment-grown', 'tree-finished'),
+    ]).map(({ type, step }) => `${step} ${type}`);
+    assert.deepEqual(shown.slice(0, 4), ['1 step-finished', '1 checkpoint-saved', '1 evaluated', '1 warned']);
+    assert.deepEqual(shown.slice(-4), ['1 resumed', '2 step-started', '2 segment-grown', '2 tree-finished']);
   });
 
   it('keeps of a run that is compared what its steps came to', () => {

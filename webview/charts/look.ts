@@ -52,7 +52,8 @@ const OPTIONS: ChartOptions<'line'> = {
   animation: false,
   parsing: false,
   normalized: true,
-  responsive: true,
+  // Its own way of asking for the canvas' size makes the browser lay the page out once a chart.
+  responsive: false,
   maintainAspectRatio: false,
   events: [],
   // Marks stand above the curves.

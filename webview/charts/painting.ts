@@ -37,29 +37,37 @@ export function paintingOf(
   let drawing: Drawing | undefined;
   let isSeen = false;
   let isOld = false;
-  /** Asking the canvas would make the browser lay the page out in the middle of a paint. */
-  let width = 0;
+  /** In CSS pixels. Asking the canvas would make the browser lay the page out in the middle of a paint. */
+  let size: Size = { width: 0, height: 0 };
   const paint = (): void => {
     isOld = !isSeen;
     if (!shown || !isSeen) return;
     const { plot, view } = shown;
-    const lines = datasets(plot, view, { isShown, pixels: Math.max(LEAST_PIXELS, drawing?.width ?? width) });
+    const lines = datasets(plot, view, { isShown, pixels: Math.max(LEAST_PIXELS, Math.floor(size.width)) });
     const range = rangeOf(shown, isShown);
     const axes = scales(plot, view, range);
     if (drawing) {
       drawing.data.datasets = lines;
       drawing.options.scales = axes;
       drawing.update('none');
-    } else drawing = makeDrawing(canvas, { lines, axes, marks: () => shown?.view.marks ?? [] });
+    } else drawing = makeDrawing(sized(canvas, size), { lines, axes, marks: () => shown?.view.marks ?? [] });
     painted(range);
   };
-  new IntersectionObserver(entries => {
-    const wasSeen = isSeen;
-    isSeen = entries.at(-1)!.isIntersecting;
-    width = entries.at(-1)!.boundingClientRect.width;
-    if (isSeen && !wasSeen) seen();
-    if (isSeen && isOld) paint();
-  }).observe(canvas.parentElement ?? canvas);
+  watch(canvas.parentElement ?? canvas, {
+    sight(isIn, sizeThere) {
+      const wasSeen = isSeen;
+      isSeen = isIn;
+      if (!drawing) size = sizeThere;
+      if (isSeen && !wasSeen) seen();
+      if (isSeen && isOld) paint();
+    },
+    resized(next) {
+      if (!drawing || (next.width === size.width && next.height === size.height)) return;
+      size = next;
+      drawing.resize(size.width, size.height);
+      paint();
+    },
+  });
   const pixelOf = (x: number | undefined): number =>
     x === undefined ? NaN : (drawing?.scales['x']?.getPixelForValue(x) ?? NaN);
   return {
@@ -76,17 +84,44 @@ export function paintingOf(
     paint,
     axis: () => drawing?.scales['x'],
     xAt: pixel => drawing?.scales['x']?.getValueForPixel(pixel) ?? NaN,
-    place(line, x) {
-      const area = drawing?.chartArea;
-      const pixel = pixelOf(x);
-      line.hidden = !area || !(pixel >= area.left - 1 && pixel <= area.right + 1);
-      if (!area || line.hidden) return;
-      line.style.transform = `translateX(${pixel}px)`;
-      line.style.top = `${area.top}px`;
-      line.style.height = `${area.bottom - area.top}px`;
-    },
+    place: (line, x) => put(line, pixelOf(x), drawing?.chartArea),
     isOnRight: x => pixelOf(x) > (drawing?.width ?? 0) / 2,
   };
+}
+
+function put(line: HTMLElement, pixel: number, area: Drawing['chartArea'] | undefined): void {
+  line.hidden = !area || !(pixel >= area.left - 1 && pixel <= area.right + 1);
+  if (!area || line.hidden) return;
+  line.style.transform = `translateX(${pixel}px)`;
+  line.style.top = `${area.top}px`;
+  line.style.height = `${area.bottom - area.top}px`;
+}
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** Hears whether an element is in sight, and how large it is. */
+function watch(
+  element: HTMLElement,
+  { sight, resized }: { sight(isIn: boolean, size: Size): void; resized(size: Size): void },
+): void {
+  new IntersectionObserver(entries => {
+    const { isIntersecting, boundingClientRect } = entries.at(-1)!;
+    sight(isIntersecting, boundingClientRect);
+  }).observe(element);
+  new ResizeObserver(entries => {
+    const { width, height } = entries.at(-1)!.contentRect;
+    resized({ width, height });
+  }).observe(element);
+}
+
+/** The canvas with its size written on it: where it has none Chart.js would ask the browser. */
+function sized(canvas: HTMLCanvasElement, { width, height }: Size): HTMLCanvasElement {
+  canvas.width = Math.floor(width);
+  canvas.height = Math.floor(height);
+  return canvas;
 }
 
 function rangeOf({ plot, view }: Shown, isShown: (series: Series) => boolean): [number, number] | undefined {

@@ -75,11 +75,26 @@ export function addPoint(
 ): void {
   plot.steps.push(place.step);
   plot.xs.push(place.x);
-  for (let i = 0; i < plot.values.length; i++) {
-    const value = valueOf(i);
-    plot.values[i]!.push(typeof value === 'number' && Number.isFinite(value) ? value : NaN);
-  }
+  plot.values.forEach((column, series) => column.push(measured(valueOf(series))));
 }
+
+/** Adds points, one series after the other. */
+export function addPoints(
+  plot: Plot,
+  { steps, xs }: { steps: readonly number[]; xs: readonly number[] },
+  valueOf: (series: number, point: number) => number | null | undefined,
+): void {
+  for (let i = 0; i < steps.length; i++) {
+    plot.steps.push(steps[i]!);
+    plot.xs.push(xs[i]!);
+  }
+  plot.values.forEach((column, series) => {
+    for (let i = 0; i < steps.length; i++) column.push(measured(valueOf(series, i)));
+  });
+}
+
+const measured = (value: number | null | undefined): number =>
+  typeof value === 'number' && Number.isFinite(value) ? value : NaN;
 
 /** Index of the last number that is at most `value` among ascending ones; -1 for none. */
 export function indexAt(ascending: ArrayLike<number>, value: number): number {

@@ -1,5 +1,6 @@
 /** Where a step lies on the x axis, by what the axis counts. Knows nothing of charts. */
 import type { FinishedStep } from '../../src/core/fold.ts';
+import { glance } from '../../src/core/stepColumns.ts';
 import { indexAt } from '../charts/plot.ts';
 import { duration } from '../shared/format.ts';
 
@@ -20,8 +21,8 @@ export const scalesOf = (steps: readonly FinishedStep[]): ReadonlySet<Scale> =>
   new Set<Scale>([
     'step',
     'calls',
-    ...(steps.some(({ summary }) => summary.tokens !== undefined) ? (['tokens'] as const) : []),
-    ...(steps.some(({ summary }) => summary.seconds !== undefined) ? (['time'] as const) : []),
+    ...(steps.some(step => glance(step).tokens !== undefined) ? (['tokens'] as const) : []),
+    ...(steps.some(step => glance(step).seconds !== undefined) ? (['time'] as const) : []),
   ]);
 
 /** Running totals behind each step, in columns of the same length. */
@@ -38,8 +39,9 @@ export const xsOf = (axis: Axis, scale: Scale): readonly number[] =>
 
 export const emptyAxis = (): Axis => ({ steps: [], tokens: [], calls: [], time: [] });
 
-export function growAxis(axis: Axis, { step, summary }: FinishedStep): void {
-  axis.steps.push(step);
+export function growAxis(axis: Axis, finished: FinishedStep): void {
+  const summary = glance(finished);
+  axis.steps.push(finished.step);
   axis.tokens.push((axis.tokens.at(-1) ?? 0) + (summary.tokens?.sampled ?? 0));
   axis.calls.push((axis.calls.at(-1) ?? 0) + summary.toolCalls.total);
   axis.time.push((axis.time.at(-1) ?? 0) + (summary.seconds?.total ?? 0));

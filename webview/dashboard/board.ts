@@ -22,8 +22,8 @@ export interface Board {
   readonly isZoomed: boolean;
   /** Forgets all steps. */
   clear(): void;
-  /** Takes in what came since the last call. */
-  update(state: RunState, seams: readonly Seam[]): void;
+  /** Takes in what came since the last call. `hasMore`: what is out of sight waits for what comes next. */
+  update(state: RunState, seams: readonly Seam[], hasMore: boolean): void;
   look(looked: Looked): void;
   zoom(window: Stretch | undefined): void;
   cursor(step: number | undefined, isTold: boolean): void;
@@ -54,6 +54,9 @@ interface Kept {
   view: View | undefined;
   /** Charts that wait for an idle moment. */
   waiting: Set<number>;
+  /** The next facts wait already: no moment is idle. */
+  hasMore: boolean;
+  isIdling: boolean;
 }
 
 export function board(hears: BoardHears, looked: Looked): Board {
@@ -80,8 +83,8 @@ export function board(hears: BoardHears, looked: Looked): Board {
     clear() {
       Object.assign(kept, { axis: emptyAxis(), window: undefined, plots: PLANS.map(plotOf) });
     },
-    update(state, seams) {
-      Object.assign(kept, { state, seams });
+    update(state, seams, hasMore) {
+      Object.assign(kept, { state, seams, hasMore });
       for (let i = kept.axis.steps.length; i < state.summaries.length; i++)
         growAxis(kept.axis, state.summaries[i]!);
       show(kept, charts);
@@ -123,6 +126,8 @@ const nothing = (looked: Looked): Kept => ({
   evaluated: emptyPlot(),
   view: undefined,
   waiting: new Set(),
+  hasMore: false,
+  isIdling: false,
 });
 
 /** Charts in sight are shown at once, the others one by one when nothing else is to do, or when they come into sight. */
@@ -131,10 +136,9 @@ function show(kept: Kept, charts: readonly LineChart[]): void {
   kept.marks = state ? marksOf(state, seams, { axis, scale: looked.scale }) : [];
   kept.evaluated = evaluationPlot(state?.evaluations ?? [], axis, looked.scale);
   kept.view = viewOf(kept);
-  const wasIdle = kept.waiting.size === 0;
   charts.forEach((_, i) => kept.waiting.add(i));
   charts.forEach((chart, i) => chart.isSeen && bring(kept, charts, i));
-  if (wasIdle) whenIdle(kept, charts);
+  if (!kept.isIdling) whenIdle(kept, charts);
 }
 
 /** Brings a chart that waits up to date. */
@@ -150,11 +154,11 @@ function bring(
 }
 
 function whenIdle(kept: Kept, charts: readonly LineChart[]): void {
-  const [next] = kept.waiting;
-  if (next === undefined) return;
+  kept.isIdling = kept.waiting.size > 0 && !kept.hasMore;
+  if (!kept.isIdling) return;
   window.requestIdleCallback(() => {
     const [at] = kept.waiting;
-    if (at !== undefined) bring(kept, charts, at);
+    if (at !== undefined && !kept.hasMore) bring(kept, charts, at);
     whenIdle(kept, charts);
   });
 }

@@ -2,6 +2,7 @@
 import { alarms, silence } from '../../src/core/alarms.ts';
 import type { Event } from '../../src/core/events.ts';
 import { emptyState, foldInto, type RunState } from '../../src/core/fold.ts';
+import { unpackSteps } from '../../src/core/stepColumns.ts';
 import type { ViewSubject } from '../../src/protocol/verbs.ts';
 import { element } from '../shared/element.ts';
 import { joinHost, keepState, keptState, report } from '../shared/host.ts';
@@ -38,16 +39,19 @@ const due = { cursor: false, all: false };
 let cursor: { step: number | undefined; isTold: boolean } = { step: undefined, isTold: false };
 
 const host = joinHost({
-  events({ from, events, more }) {
+  events({ from, events, steps: packed, more }) {
     if (from === 0) restart();
-    take(events, more ?? false);
+    take(unpackSteps(events, packed), more ?? false);
   },
   show: shown => learn(shown),
 });
 
 const top = header(command => report(host.runCommand(command)));
 const hints = alarmList(showEvidence);
-const steps = stepPanel(id => report(host.openTree(id)));
+const steps = stepPanel({
+  open: id => report(host.openTree(id)),
+  trees: (step, told) => report(host.trees(step).then(told)),
+});
 const hover = (step: number | undefined, isTold: boolean): void => {
   cursor = { step, isTold };
   due.cursor = true;
@@ -134,9 +138,13 @@ function restart(): void {
   charts.clear();
 }
 
-/** `hasMore`: what comes next is drawn along with it, unless that takes long. */
-function take(events: readonly Event[], hasMore: boolean): void {
+/** The next facts wait already. */
+let hasMore = false;
+
+/** `more`: what comes next is drawn along with it, unless that takes long. */
+function take(events: readonly Event[], more: boolean): void {
   heard = performance.now();
+  hasMore = more;
   // A resumption voids steps that the charts show already: then they start over.
   if (events.some(event => event.type === 'resumed')) {
     drawn = '';
@@ -185,7 +193,7 @@ function draw(): void {
   const now = [summaries, evaluations, checkpoints, trees, seams].map(({ length }) => length).join(' ');
   if (now === drawn) return;
   drawn = now;
-  charts.update(state, seams);
+  charts.update(state, seams, hasMore);
   if (pinnedBefore !== undefined) pin(pinnedBefore);
   else if (pinned !== undefined) showPin();
   bar.update(state, charts.marks);

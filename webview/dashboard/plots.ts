@@ -1,6 +1,8 @@
 /** The run's numbers as the columns of its charts, grown step by step. Knows nothing of canvases. */
+import type { StepSummary } from '../../src/core/events.ts';
 import type { FinishedStep, RunState } from '../../src/core/fold.ts';
-import { addPoint, addSeries, emptyPlot, type Plot } from '../charts/plot.ts';
+import { glance } from '../../src/core/stepColumns.ts';
+import { addPoint, addPoints, addSeries, emptyPlot, type Plot } from '../charts/plot.ts';
 import { xOf, type Axis, type Scale } from './axis.ts';
 import { EVALUATIONS } from './charts.ts';
 import type { ChartPlan, Line } from './plan.ts';
@@ -19,20 +21,30 @@ export function stepPlot(plan: ChartPlan): StepPlot {
   return made;
 }
 
-/** Adds a step to the columns; a name that was not seen before gets a series. */
-export function growPlot(grown: StepPlot, { step, summary }: FinishedStep, x: number): void {
-  for (const name of grown.plan.named?.in(summary) ?? []) {
-    if (grown.names.has(name)) continue;
-    addLine(grown, grown.plan.named!.line(name, grown.names.size), grown.plan.named!.before);
-    grown.names.add(name);
-  }
-  const { lines } = grown;
-  addPoint(grown.plot, { step, x }, i => lines[i]!.of(summary));
+/** Adds all steps that the columns lack; there is one x for each. A name that was not seen before gets a series. */
+export function growTo(grown: StepPlot, steps: readonly FinishedStep[], xs: readonly number[]): void {
+  const { plot, lines } = grown;
+  const first = plot.steps.length;
+  addNames(grown, steps, first);
+  const places = { steps: steps.slice(first).map(({ step }) => step), xs: xs.slice(first, steps.length) };
+  addPoints(plot, places, (line, i) => lines[line]!.of(glance(steps[first + i]!)));
 }
 
-/** Adds all steps that the columns lack; there is one x for each. */
-export function growTo(grown: StepPlot, steps: readonly FinishedStep[], xs: readonly number[]): void {
-  for (let i = grown.plot.steps.length; i < steps.length; i++) growPlot(grown, steps[i]!, xs[i]!);
+function addNames(grown: StepPlot, steps: readonly FinishedStep[], first: number): void {
+  const { named } = grown.plan;
+  if (!named) return;
+  let last: StepSummary | undefined;
+  for (let i = first; i < steps.length; i++) {
+    const summary = glance(steps[i]!);
+    // Steps that came together show the names of all of them.
+    if (summary === last) continue;
+    last = summary;
+    for (const name of named.in(summary)) {
+      if (grown.names.has(name)) continue;
+      addLine(grown, named.line(name, grown.names.size), named.before);
+      grown.names.add(name);
+    }
+  }
 }
 
 function addLine(grown: StepPlot, line: Line, before?: number): void {

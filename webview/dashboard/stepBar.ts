@@ -1,5 +1,6 @@
 /** One cell a step: its height and colour are the step's reward. A slider for the keyboard. Knows nothing of charts. */
 import type { FinishedStep, RunState } from '../../src/core/fold.ts';
+import { glance } from '../../src/core/stepColumns.ts';
 import { MARKS, placeMarks } from '../charts/look.ts';
 import { nearestIndex, type Mark } from '../charts/plot.ts';
 import { element } from '../shared/element.ts';
@@ -154,7 +155,7 @@ function paint(canvas: HTMLCanvasElement, shown: Shown): void {
   const context = canvas.getContext('2d');
   if (!context || steps.length === 0 || width === 0) return;
   context.scale(ratio, ratio);
-  const rewards = steps.map(({ summary }) => summary.reward.mean);
+  const rewards = steps.map(step => glance(step).reward.mean);
   const low = rewards.reduce((a, b) => Math.min(a, b), Infinity);
   const high = rewards.reduce((a, b) => Math.max(a, b), -Infinity);
   const share = (reward: number): number => (high > low ? (reward - low) / (high - low) : 0.5);

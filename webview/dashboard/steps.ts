@@ -1,7 +1,8 @@
 /** The rollout trees of one step as a list to open, and the steps' numbers as a table. Knows nothing of the charts. */
-import { meanReward, type FinishedStep, type FinishedTree, type RunState } from '../../src/core/fold.ts';
+import type { FinishedStep, RunState } from '../../src/core/fold.ts';
+import type { TreeRow } from '../../src/protocol/verbs.ts';
 import { element } from '../shared/element.ts';
-import { number, percent } from '../shared/format.ts';
+import { number, percent, shorten } from '../shared/format.ts';
 
 export interface StepPanel {
   root: HTMLElement;
@@ -10,64 +11,79 @@ export interface StepPanel {
   update(state: RunState): void;
 }
 
-export function stepPanel(open: (tree: string) => void): StepPanel {
+export interface StepAsks {
+  open(tree: string): void;
+  /** The trees of a step that were kept so far; `told` is called later, or never where that fails. */
+  trees(step: number, told: (rows: readonly TreeRow[]) => void): void;
+}
+
+export function stepPanel({ open, trees }: StepAsks): StepPanel {
   const heading = element('h2', { tabindex: -1 }, 'Rollout trees');
   const list = element('ul', { class: 'trees' });
   const empty = element('p', { class: 'quiet' }, 'The first step’s trees appear here when it is done.');
   const table = numbersTable();
   let chosen: number | undefined;
   let latest: RunState | undefined;
-  let drawn = '';
+  let asked = '';
 
-  const draw = (): void => {
-    if (!latest) return;
-    const step = chosen ?? latest.trees.at(-1)?.step;
-    const trees = step === undefined ? [] : treesOf(latest.trees, step);
-    const now = `${step} ${trees.map(({ id }) => id).join(' ')}`;
-    if (now === drawn) return;
-    drawn = now;
-    heading.textContent = step === undefined ? 'Rollout trees' : `Rollout trees of step ${step}`;
-    empty.hidden = trees.length > 0;
-    if (step !== undefined) empty.textContent = `The trees of step ${step} were not kept.`;
-    list.replaceChildren(...trees.map(tree => element('li', {}, treeButton(tree, open))));
+  const draw = (step: number, rows: readonly TreeRow[]): void => {
+    heading.textContent = `Rollout trees of step ${step}`;
+    empty.hidden = rows.length > 0;
+    empty.textContent = `The trees of step ${step} were not kept.`;
+    list.replaceChildren(...rows.map(row => element('li', {}, treeButton(row, open))));
+  };
+  const ask = (): void => {
+    const step = latest && (chosen ?? lastStep(latest));
+    if (!latest || step === undefined) return;
+    // Trees are judged one by one while their step is under way.
+    const now = `${step} ${latest.trees.filter(tree => tree.step === step).length}`;
+    if (now === asked) return;
+    asked = now;
+    trees(step, rows => {
+      if (now === asked) draw(step, rows);
+    });
   };
   return {
     root: element('section', { class: 'steps' }, heading, empty, list, table.root),
     select(step) {
       chosen = step;
-      draw();
+      ask();
     },
     update(state) {
       latest = state;
       table.update(state.summaries);
-      draw();
+      ask();
     },
   };
 }
 
-/** Trees come in the order of their steps, and the last ones are asked for most. */
-function treesOf(trees: readonly FinishedTree[], step: number): FinishedTree[] {
-  const last = trees.findLastIndex(tree => tree.step === step);
-  let first = last;
-  while (first > 0 && trees[first - 1]!.step === step) first--;
-  return last < 0 ? [] : trees.slice(first, last + 1);
+/** The last step that has a tree that was judged. */
+function lastStep({ summaries, trees }: RunState): number | undefined {
+  const steps = [summaries.at(-1)?.step, trees.at(-1)?.step].filter(step => step !== undefined);
+  return steps.length > 0 ? Math.max(...steps) : undefined;
 }
 
-function treeButton(tree: FinishedTree, open: (tree: string) => void): HTMLElement {
-  const reward = meanReward(tree);
-  const { branches, refused } = tree;
+/** As much of a question as tells it from others in one line. */
+const QUESTION_LENGTH = 160;
+
+function treeButton(row: TreeRow, open: (tree: string) => void): HTMLElement {
+  const { id, reward, paths, branches, refused } = row;
+  const question = shorten(row.question, QUESTION_LENGTH);
   const about =
     branches === undefined ? 'branches not logged' : `${branches} branches · ${refused ?? 0} refused`;
-  const label = `${tree.task}: reward ${number(reward)}, ${tree.paths} trajectories, ${about}`;
+  const label = `${question} (${id}): reward ${number(reward)}, ${paths} trajectories, ${about}`;
   const fill = element('span', { class: 'fill' });
   fill.style.width = `${100 * Math.max(0, Math.min(1, reward ?? 0))}%`;
   return element(
     'button',
-    { class: 'tree-row', 'data-tree': tree.id, 'aria-label': label, onclick: () => open(tree.id) },
+    {
+      ...{ type: 'button', class: 'tree-row', 'data-tree': id },
+      ...{ 'aria-label': label, title: row.question, onclick: () => open(id) },
+    },
     element('span', { class: 'meter', 'aria-hidden': true }, fill),
     element('span', { class: 'reward' }, number(reward)),
-    element('span', { class: 'task' }, tree.task),
-    element('span', { class: 'quiet' }, about),
+    element('span', { class: 'task' }, question),
+    element('span', { class: 'quiet' }, `${id} · ${about}`),
   );
 }
 
@@ -133,7 +149,7 @@ function numbersTable(): { root: HTMLElement; update(steps: readonly FinishedSte
     root,
     update(latest) {
       const isNew = latest.length !== steps.length || latest.at(-1) !== steps.at(-1);
-      steps = [...latest];
+      steps = latest.slice();
       if (isNew) fill();
     },
   };

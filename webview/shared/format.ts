@@ -5,12 +5,15 @@ export const MINUS = '\u2212';
 const TINY = 0.0005;
 const minus = (text: string): string => text.replace('-', MINUS);
 
+/** As the English locale groups it, which is slow to ask for the first time. */
+const grouped = (whole: number): string => String(whole).replace(/\B(?=(\d{3})+$)/g, ',');
+
 /** Two or three significant digits, thousands grouped, tiny numbers by their power of ten; a dash for what was not measured. */
 export function number(value: number | undefined | null): string {
   if (value === undefined || value === null || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : `${MINUS}∞`;
   if (Number.isInteger(value) || Math.abs(value) >= 1000)
-    return minus(Math.round(value).toLocaleString('en-US'));
+    return minus(grouped(Math.round(value)));
   if (Math.abs(value) < TINY) return value.toExponential(1).replaceAll('-', MINUS);
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 0.01 ? 2 : 4;
   return minus(value.toFixed(digits));

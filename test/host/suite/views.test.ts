@@ -76,8 +76,15 @@ describe('views', function () {
     assert.ok(all.find(label => label.startsWith('Reward'))?.includes('at step 1'));
     assert.equal(await inView('dashboard', 'h1'), 'whole-1');
     assert.match(await inView('dashboard', 'header'), /finished · step 4 of 4/);
-    const trees = await page('count', { frame: frameOf('dashboard'), selector: '.tree-row' });
-    assert.equal(trees, 4);
+    const rows = await until(async () => {
+      const trees = await page('count', { frame: frameOf('dashboard'), selector: '.tree-row' });
+      return trees === 4 && inView('dashboard', '.trees');
+    }, 'the trees of the last step');
+    const entries = (await openRun(WHOLE()).trees()).filter(({ step }) => step === 4);
+    for (const { question, id } of entries) {
+      assert.ok(rows.includes(question), `${rows} names ${question}`);
+      assert.ok(rows.includes(id), `${rows} names ${id}`);
+    }
   });
 
   it('opens a tree from its row and says why a branch was refused', async () => {

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Event, Fact } from '../../../src/core/events.ts';
 import { emptyState, fold, foldInto, type RunState } from '../../../src/core/fold.ts';
+import { packSteps, unpackSteps } from '../../../src/core/stepColumns.ts';
 import { compact, emptyAxis, growAxis, nameOf, xOf } from '../../../webview/dashboard/axis.ts';
 import { GROUPS } from '../../../webview/dashboard/charts.ts';
 import { growSeams, marksOf, type Seam } from '../../../webview/dashboard/marks.ts';
 import type { ChartPlan } from '../../../webview/dashboard/plan.ts';
-import { evaluationPlot, growPlot, rescale, stepPlot } from '../../../webview/dashboard/plots.ts';
+import { evaluationPlot, growTo, rescale, stepPlot } from '../../../webview/dashboard/plots.ts';
 import { stepSummary } from '../../fakes/stepSummary.ts';
+import { variedJournal } from '../../fakes/variedJournal.ts';
 
 const PLANS = GROUPS.flatMap(({ charts }) => charts).filter(
   (plan): plan is ChartPlan => plan.title !== 'Held-out accuracy',
@@ -91,8 +93,7 @@ describe('charts', () => {
       ['Mismatch |Δ log p|', 'mismatch.p99'],
     ] as const) {
       const made = stepPlot(planOf(title));
-      growPlot(made, { step: 1, at: '', summary: old }, 1);
-      growPlot(made, finished(2), 2);
+      growTo(made, [{ step: 1, at: '', summary: old }, finished(2)], [1, 2]);
       const column = made.plot.values[made.plot.series.findIndex(series => series.key === key)]!;
       assert.ok(Number.isNaN(column[0]), title);
       assert.ok(column[1]! > 0, title);
@@ -108,8 +109,8 @@ describe('charts', () => {
     };
     const column = (title: string, key: string): number[] => {
       const made = stepPlot(planOf(title));
-      growPlot(made, finished(1), 1);
-      growPlot(made, finished(2, { toolCalls: late }), 2);
+      growTo(made, [finished(1)], [1]);
+      growTo(made, [finished(1), finished(2, { toolCalls: late })], [1, 2]);
       return made.plot.values[made.plot.series.findIndex(series => series.key === key)]!;
     };
     assert.deepEqual(column('Tool calls', 'toolCalls.byTool.browse'), [0, 3]);
@@ -119,18 +120,39 @@ describe('charts', () => {
 
   it('count the reward for a tool call, and say nothing where there was none', () => {
     const made = stepPlot(planOf('Reward for a tool call'));
-    growPlot(made, finished(1), 1);
-    growPlot(made, finished(2, { toolCalls: { total: 0, errors: 0, byTool: {} } }), 2);
+    const none = finished(2, { toolCalls: { total: 0, errors: 0, byTool: {} } });
+    growTo(made, [finished(1), none], [1, 2]);
     assert.deepEqual(made.plot.values[0], [(0.5 * 16) / 9, NaN]);
+  });
+
+  it('show the same numbers of steps that came in columns, by their raw keys', () => {
+    const facts = variedJournal(60);
+    const packed = packSteps(facts);
+    assert.ok(packed.steps);
+    const columns = (plan: ChartPlan, { summaries }: RunState) => {
+      const made = stepPlot(plan);
+      growTo(
+        made,
+        summaries,
+        summaries.map(({ step }) => step),
+      );
+      return new Map(made.plot.series.map(({ key }, i) => [key, made.plot.values[i]!]));
+    };
+    let numbers = 0;
+    for (const plan of PLANS) {
+      const expected = columns(plan, fold(facts));
+      assert.deepEqual(columns(plan, fold(unpackSteps(packed.events, packed.steps))), expected, plan.title);
+      for (const column of expected.values()) numbers += column.filter(value => !Number.isNaN(value)).length;
+    }
+    assert.ok(numbers > 1500, `${numbers} numbers were compared`);
   });
 
   it('lie along another scale without being measured again', () => {
     const axis = emptyAxis();
     const made = stepPlot(planOf('Reward'));
-    for (const step of [1, 2, 3]) {
-      growAxis(axis, finished(step));
-      growPlot(made, finished(step), step);
-    }
+    const steps = [1, 2, 3].map(step => finished(step));
+    for (const step of steps) growAxis(axis, step);
+    growTo(made, steps, axis.steps);
     rescale(made.plot, axis, 'calls');
     assert.deepEqual(made.plot.xs, [9, 18, 27]);
     assert.deepEqual(made.plot.steps, [1, 2, 3]);

@@ -14,6 +14,7 @@ describe('numbers as people read them', () => {
     assert.equal(number(-12.345), '−12.3');
     assert.equal(number(0.00123), '0.0012');
     assert.equal(number(1234567), '1,234,567');
+    assert.deepEqual([999, 1000, -12345.6].map(number), ['999', '1,000', '−12,346']);
     assert.equal(number(0.0000021), '2.1e−6');
     assert.equal(number(-0.0004), '−4.0e−4');
   });
