@@ -25,7 +25,7 @@ export type Shape =
 const NULL = Infinity;
 const PRESENT = 1;
 /** Fewer steps are not worth a message of another form. */
-const LEAST = 32;
+const LEAST = 16;
 
 /** Facts without those of finished steps, and these in columns; all facts as they are where steps are few, or hold more than numbers. */
 export function packSteps(events: readonly Event[]): { events: Event[]; steps?: StepColumns } {

@@ -1,5 +1,4 @@
 /** The commands that start, pause, resume and stop runs. Knows nothing of how a worker is started or reached. */
-import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import { FailureError } from '../core/types.ts';
@@ -8,7 +7,7 @@ import type { App } from './app.ts';
 import { inBackground } from './failures.ts';
 import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
 import { activeConfig, pickConfig, runOf, saved } from './pickers.ts';
-import { isRecord } from './places.ts';
+import { configOfRun, isRecord } from './places.ts';
 import { liveLine } from './rows.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
@@ -74,13 +73,10 @@ async function trainLive(app: App, argument: unknown): Promise<string | undefine
   return runFolder;
 }
 
-/** The file that a run was configured by; a recorded run's stands beside the folder of its runs. */
 function configOf(runFolder: string): string {
   const { configFile, name } = openRun(runFolder).manifest;
-  if (configFile !== undefined && existsSync(configFile)) return configFile;
-  const project = dirname(dirname(runFolder));
-  const [found, other] = readdirSync(project).filter(file => file.endsWith(CONFIG_SUFFIX));
-  if (found !== undefined && other === undefined) return join(project, found);
+  const found = configOfRun(runFolder);
+  if (found !== undefined) return found;
   throw new FailureError({
     where: 'config',
     message: `The configuration that ${name} was started from is not there any more${configFile === undefined ? '' : `: ${configFile}`}.`,

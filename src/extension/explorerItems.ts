@@ -8,7 +8,14 @@ import { FILES } from '../run/layout.ts';
 import { readManifest } from '../run/manifest.ts';
 import type { RunSummary } from '../run/runs.ts';
 import type { ShownCheck } from './checks.ts';
-import type { CheckSource, GroupRow, Kind, PartRow, RowOf } from './explorerRows.ts';
+import {
+  evaluationCount,
+  type CheckSource,
+  type GroupRow,
+  type Kind,
+  type PartRow,
+  type RowOf,
+} from './explorerRows.ts';
 import { commandId } from './names.ts';
 import {
   accuracyOf,
@@ -112,11 +119,11 @@ export function partItem(row: Exclude<PartRow, { kind: 'run' }>, known: Known): 
 }
 
 const group =
-  (label: string, icon: string, count: (state: RunState) => number) =>
-  (_: unknown, { state }: Known): Face => ({
+  (label: string, icon: string, count: (state: RunState, runFolder: string) => number) =>
+  ({ runFolder }: PartRow, { state }: Known): Face => ({
     label,
     icon,
-    description: String(count(state)),
+    description: String(count(state, runFolder)),
     state: Collapsed,
   });
 
@@ -125,7 +132,7 @@ type PartKind = Exclude<Kind, 'group' | 'run'>;
 const FACES: { [K in PartKind]: (row: RowOf<K>, known: Known) => Face } = {
   steps: group('Steps', 'list-ordered', state => state.summaries.length),
   checkpoints: group('Checkpoints', 'save-all', state => state.checkpoints.length),
-  evaluations: group('Evaluations', 'checklist', state => state.evaluations.length),
+  evaluations: group('Evaluations', 'checklist', evaluationCount),
   range: ({ from, to }) => ({ label: `Steps ${from}–${to}`, icon: 'list-ordered', state: Collapsed }),
   step: stepFace,
   tree: treeFace,
@@ -231,13 +238,15 @@ function checkpointFace({ checkpoint, step }: RowOf<'checkpoint'>, { state }: Kn
   };
 }
 
-function evaluationFace({ runFolder, index, evaluation }: RowOf<'evaluation'>, { state }: Known): Face {
-  const { step, at, summary } = state.evaluations[index]!;
-  const text = `accuracy ${accuracyOf(summary)} on ${summary.tasks} tasks of ${summary.dataset}, ${summary.samples} samples each, ${summary.toolCallsPerTrajectory.toFixed(1)} tool calls a trajectory, ${new Date(at).toLocaleString()}`;
+function evaluationFace({ runFolder, step, at, summary, evaluation }: RowOf<'evaluation'>): Face {
+  const time = at === undefined ? '' : `, ${new Date(at).toLocaleString()}`;
+  const text = summary
+    ? `accuracy ${accuracyOf(summary)} on ${summary.tasks} tasks of ${summary.dataset}, ${summary.samples} samples each, ${summary.toolCallsPerTrajectory.toFixed(1)} tool calls a trajectory${time}`
+    : `${evaluation} cannot be read`;
   return {
     label: step === 0 ? 'Before training' : `After step ${step}`,
     icon: 'checklist',
-    description: accuracyOf(summary),
+    description: summary ? accuracyOf(summary) : 'cannot be read',
     tooltip: text,
     spoken: `Evaluation after step ${step}, ${text}`,
     context: 'evaluation',

@@ -1,6 +1,9 @@
 /** The rows of the run explorer: what each is about and what stands under it. Knows nothing of VS Code, or how a row looks. */
 import type { CheckResult } from '../core/checkup.ts';
+import type { EvaluationSummary } from '../core/events.ts';
 import type { RunState } from '../core/fold.ts';
+import { FailureError } from '../core/types.ts';
+import { evaluationIds, readEvaluation } from '../run/evaluations.ts';
 import { checkpointName } from '../run/layout.ts';
 import type { TreeEntry } from '../run/offsets.ts';
 import { openRun } from '../run/reader.ts';
@@ -13,6 +16,13 @@ interface Place {
   key: string;
   /** Absent at the top. */
   parent?: Row;
+}
+
+/** An evaluation of a run; `at` is absent where an old record does not tell it, all but the step where it cannot be read. */
+export interface Evaluated {
+  step: number;
+  at?: string;
+  summary?: EvaluationSummary;
 }
 
 export type GroupRow = Place & { kind: 'group'; name: string; count: number };
@@ -29,7 +39,7 @@ export type PartRow = Place &
     | { kind: 'step'; step: number }
     | { kind: 'tree'; tree: string; step: number; entry?: TreeEntry }
     | { kind: 'checkpoint'; checkpoint: string; step: number }
-    | { kind: 'evaluation'; index: number; evaluation: string }
+    | ({ kind: 'evaluation'; evaluation: string } & Evaluated)
     | { kind: 'check'; result: CheckResult }
     | { kind: 'note'; text: string }
   );
@@ -85,7 +95,7 @@ export async function rowsUnder(row: PartRow, state: RunState, checks: CheckSour
   });
   switch (row.kind) {
     case 'run':
-      return partsOf(state).map(part => under(part.kind, part));
+      return partsOf(state, runFolder).map(part => under(part.kind, part));
     case 'steps':
     case 'range':
       return stepRows(row, state, under);
@@ -99,11 +109,9 @@ export async function rowsUnder(row: PartRow, state: RunState, checks: CheckSour
         return under(checkpoint, { kind: 'checkpoint', checkpoint, step });
       });
     case 'evaluations':
-      return state.evaluations
-        .map(({ summary }, index) =>
-          under(String(index), { kind: 'evaluation', index, evaluation: summary.id }),
-        )
-        .reverse();
+      return (await evaluationsOf(state, runFolder)).map(({ id, ...evaluated }) =>
+        under(id, { kind: 'evaluation', evaluation: id, ...evaluated }),
+      );
     case 'checks':
       return checkRows(checks.results(runFolder), under);
     default:
@@ -111,11 +119,43 @@ export async function rowsUnder(row: PartRow, state: RunState, checks: CheckSour
   }
 }
 
-function partsOf(state: RunState): SimplePart[] {
+/** Names of evaluations that were made while a worker wrote the journal: nobody told of them there. */
+function untold({ evaluations }: RunState, runFolder: string): string[] {
+  const told = new Set(evaluations.map(({ summary }) => summary.id));
+  return evaluationIds(runFolder).filter(id => !told.has(id));
+}
+
+export const evaluationCount = (state: RunState, runFolder: string): number =>
+  state.evaluations.length + untold(state, runFolder).length;
+
+/** Newest step first; of a step, what was told last first. */
+async function evaluationsOf(state: RunState, runFolder: string): Promise<(Evaluated & { id: string })[]> {
+  const told = state.evaluations.map(({ step, at, summary }) => ({ id: summary.id, step, at, summary }));
+  const read = await Promise.all(
+    untold(state, runFolder).map(async id => ({
+      ...{ id, step: Number(/^step-(\d+)/.exec(id)?.[1] ?? 0) },
+      ...(await recorded(runFolder, id)),
+    })),
+  );
+  return [...told, ...read].reverse().sort((a, b) => b.step - a.step);
+}
+
+async function recorded(runFolder: string, id: string): Promise<Pick<Evaluated, 'at' | 'summary'>> {
+  try {
+    const { summary, provenance } = await readEvaluation(runFolder, id);
+    return { summary, ...(provenance && { at: provenance.at }) };
+  } catch (error) {
+    // Whoever opens the report is told what is wrong with its file.
+    if (error instanceof FailureError) return {};
+    throw error;
+  }
+}
+
+function partsOf(state: RunState, runFolder: string): SimplePart[] {
   const counts = {
     steps: state.step,
     checkpoints: state.checkpoints.length,
-    evaluations: state.evaluations.length,
+    evaluations: evaluationCount(state, runFolder),
   };
   const counted = (Object.keys(counts) as (keyof typeof counts)[]).filter(kind => counts[kind] > 0);
   // Another program's rollouts come without the rest.

@@ -151,6 +151,11 @@ export class Panels implements vscode.Disposable {
     return Array.from(this.#open, ({ kind, subject }) => ({ kind, subject }));
   }
 
+  /** The run of the view that the user is in. */
+  get activeRun(): string | undefined {
+    return [...this.#open].find(({ panel }) => panel.active)?.subject.runFolder;
+  }
+
   #adopt(kind: ViewKind, panel: vscode.WebviewPanel, subject: ViewSubject): void {
     const opened: OpenPanel = { kind, panel, subject };
     this.#open.add(opened);

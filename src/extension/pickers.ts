@@ -1,4 +1,5 @@
 /** Asks the user for what a command was not told. An answer that is undefined means: do nothing. Knows nothing of what is done with it. */
+import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { counted } from '../core/figures.ts';
@@ -9,7 +10,7 @@ import type { RunSummary } from '../run/runs.ts';
 import type { App } from './app.ts';
 import { tell } from './failures.ts';
 import { CONFIG_SUFFIX } from './names.ts';
-import { isRecord } from './places.ts';
+import { configOfRun, isRecord } from './places.ts';
 import {
   type RowStatus,
   RUN_ICONS,
@@ -132,8 +133,11 @@ export async function pickCheckpoint({ runs }: App, runFolder: string): Promise<
   return choose('Checkpoint to evaluate', choices);
 }
 
-export async function pickConfig({ places }: App, title: string): Promise<string | undefined> {
-  const configs = await places.configs();
+/** The likeliest comes first: that of the run that is looked at or selected, or one that is open. */
+export async function pickConfig(app: App, title: string): Promise<string | undefined> {
+  const likely = likelyConfigs(app);
+  const all = new Set([...likely, ...(await app.places.configs())]);
+  const configs = [...all];
   if (configs.length === 0) {
     const create = 'New Run Configuration';
     const answer = await tell(
@@ -153,13 +157,27 @@ export async function pickConfig({ places }: App, title: string): Promise<string
   );
 }
 
+function likelyConfigs({ panels, explorer, runs }: App): string[] {
+  const looked = [panels.activeRun, ...explorer.selectedRuns].flatMap(folder => {
+    const run = folder === undefined ? undefined : runs.get(folder);
+    const isOurs = run?.source === undefined;
+    return run !== undefined && isOurs && statusOf(run) !== 'unreadable'
+      ? (configOfRun(run.folder) ?? [])
+      : [];
+  });
+  const open = vscode.window.tabGroups.all
+    .flatMap(({ tabs }) => tabs)
+    .flatMap(({ input }) => (input instanceof vscode.TabInputText ? (configAt(input.uri) ?? []) : []));
+  return [...looked, ...open].filter(path => existsSync(path));
+}
+
 /** The configuration in the editor that has the focus; a run's record of its own is none. */
-export function activeConfig(): string | undefined {
-  const uri = vscode.window.activeTextEditor?.document.uri;
-  return uri?.scheme === 'file' && uri.fsPath.endsWith(CONFIG_SUFFIX) && !isRecord(uri.fsPath)
+export const activeConfig = (): string | undefined => configAt(vscode.window.activeTextEditor?.document.uri);
+
+const configAt = (uri: vscode.Uri | undefined): string | undefined =>
+  uri?.scheme === 'file' && uri.fsPath.endsWith(CONFIG_SUFFIX) && !isRecord(uri.fsPath)
     ? uri.fsPath
     : undefined;
-}
 
 /** Saves the file where it is open and edited: programs read what is on disk. */
 export async function saved(path: string): Promise<void> {

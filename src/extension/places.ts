@@ -1,11 +1,12 @@
 /** Where configurations and run folders are: the workspace, a setting, and what this window was shown before. Knows nothing of what a run is. */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import * as vscode from 'vscode';
 import { parse } from 'jsonc-parser';
 import { defaults } from '../core/config.ts';
 import { FILES } from '../run/layout.ts';
+import { readManifest } from '../run/manifest.ts';
 import { CONFIG_SUFFIX } from './names.ts';
 import { setting } from './settings.ts';
 
@@ -16,6 +17,15 @@ const MOST_CONFIGS = 200;
 /** True for the copy of a configuration that a run folder keeps as a record. */
 export const isRecord = (config: string): boolean =>
   basename(config) === FILES.config && existsSync(join(dirname(config), FILES.manifest));
+
+/** The file that a run of ours was configured by, where it is still there; a recorded run's stands beside the folder of its runs. */
+export function configOfRun(runFolder: string): string | undefined {
+  const { configFile } = readManifest(runFolder);
+  if (configFile !== undefined && existsSync(configFile)) return configFile;
+  const project = dirname(dirname(runFolder));
+  const [found, other] = readdirSync(project).filter(file => file.endsWith(CONFIG_SUFFIX));
+  return found !== undefined && other === undefined ? join(project, found) : undefined;
+}
 
 export class Places {
   readonly #memory: vscode.Memento;

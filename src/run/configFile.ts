@@ -45,7 +45,7 @@ export function formatProblem(file: string, { line, column, key, message, fix }:
 export function readConfigFile(file: string): ReadConfig {
   const text = readText(file);
   const checked = checkConfigText(text, file);
-  if ('problems' in checked) return checked;
+  if ('problems' in checked) return { problems: [...checked.problems, ...missingIn(text, file)] };
   const problems = missingFiles(checked.config, text);
   return problems.length > 0 ? { problems } : { config: checked.config, text };
 }
@@ -126,14 +126,35 @@ export function missingFiles(config: Config, text: string): LocatedProblem[] {
       ? ([['tools.cassette.file', config.tools.cassette.file]] satisfies [string, string][])
       : []),
   ];
-  return named.flatMap(([key, path]): LocatedProblem[] => {
-    if (path === '' || fs.existsSync(path)) return [];
-    const message = `names ${path}, which does not exist.`;
-    const fix = 'Correct the path; it is relative to this file.';
-    const isOptional = Object.hasOwn(KEYS, key) && !isRequired(key as ConfigKey);
-    const remedies: Remedy[] = isOptional ? [remove(key)] : [];
-    return [{ ...placeOfKey(text, key), key, code: 'missing-file', message, fix, remedies }];
+  return named.flatMap(([key, path]) => missing(text, key, path));
+}
+
+/** Keys whose values are files that must be there, as far as they can be told without a configuration that holds. */
+const FILE_KEYS = [
+  ...(['policy.path', 'data.train', 'data.heldOut', 'tools.search.corpus'] as const),
+  ...(['tools.search.cacheFile', 'reward.custom.module'] as const),
+];
+
+/** The same of a text whose keys have mistakes, so that nobody mends these to be told of the next. */
+export function missingIn(text: string, file: string): LocatedProblem[] {
+  const errors: ParseError[] = [];
+  const root = parseTree(text.replace(/^\uFEFF/, ' '), errors, { allowTrailingComma: true });
+  if (!root || errors.length > 0) return [];
+  return FILE_KEYS.flatMap(key => {
+    const value: unknown = nodeAt(root, key.split('.'))?.value;
+    return typeof value === 'string'
+      ? missing(text, key, value === '' ? '' : resolve(dirname(file), value))
+      : [];
   });
+}
+
+function missing(text: string, key: string, path: string): LocatedProblem[] {
+  if (path === '' || fs.existsSync(path)) return [];
+  const message = `names ${path}, which does not exist.`;
+  const fix = 'Correct the path; it is relative to this file.';
+  const isOptional = Object.hasOwn(KEYS, key) && !isRequired(key as ConfigKey);
+  const remedies: Remedy[] = isOptional ? [remove(key)] : [];
+  return [{ ...placeOfKey(text, key), key, code: 'missing-file', message, fix, remedies }];
 }
 
 /** Where in a config's text a key's value stands, or the deepest part of the key that is there; its beginning where it has none. */

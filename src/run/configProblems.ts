@@ -9,7 +9,7 @@ import type { ConfigKey } from '../core/configKeys.ts';
 import { set, type Remedy } from '../core/configRemedy.ts';
 import type { ModelShape } from '../core/modelShape.ts';
 import { FailureError } from '../core/types.ts';
-import { checkConfigText, missingFiles, placeOfKey, type LocatedProblem } from './configFile.ts';
+import { checkConfigText, missingFiles, missingIn, placeOfKey, type LocatedProblem } from './configFile.ts';
 import { checkContext, checkMemory, memoryLimit, mostResponseTokens, shapeOf } from './plan.ts';
 
 export interface ExaminedConfig {
@@ -23,7 +23,7 @@ export interface ExaminedConfig {
 /** Examines a text as the content of the file, which need not be saved. */
 export function examineConfig(text: string, file: string): ExaminedConfig {
   const checked = checkConfigText(text, file);
-  if ('problems' in checked) return checked;
+  if ('problems' in checked) return { problems: [...checked.problems, ...missingIn(text, file)] };
   const { config } = checked;
   const problems = missingFiles(config, text);
   if (problems.some(({ key }) => key === 'policy.path')) return { problems, config };

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import type { CheckResult } from '../../src/core/checkup.ts';
 import { emptyState, fold, type RunState } from '../../src/core/fold.ts';
 import type { CheckSource, PartRow, Row } from '../../src/extension/explorerRows.ts';
-import { rowsUnder, runsUnder, topRows } from '../../src/extension/explorerRows.ts';
+import { evaluationCount, rowsUnder, runsUnder, topRows } from '../../src/extension/explorerRows.ts';
 import { listRuns } from '../../src/extension/runList.ts';
+import { readEvaluation, writeEvaluation } from '../../src/run/evaluations.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { summarizeRun } from '../../src/run/runs.ts';
 import { makeTinyRun } from '../fakes/tinyRun.ts';
@@ -64,7 +65,28 @@ describe('the rows of the explorer', () => {
   it('of a run without a fact offer what is there without one', async () => {
     const top = topRows(listRuns([await summarizeRun(folder)], '', 'none'));
     const parts = await rowsUnder(top[0] as PartRow, emptyState(), unchecked);
-    assert.deepEqual(kinds(parts), ['checks', 'config', 'log', 'git']);
+    assert.deepEqual(kinds(parts), ['evaluations', 'checks', 'config', 'log', 'git']);
+  });
+
+  it('list an evaluation that was made while a worker wrote the journal, and one that cannot be read', async () => {
+    const top = topRows(listRuns([await summarizeRun(folder)], '', 'none'));
+    const evaluations = (await only(top)).filter(({ kind }) => kind === 'evaluations');
+    const listed = async (): Promise<unknown[]> =>
+      (await only(evaluations)).map(row =>
+        row.kind === 'evaluation' ? [row.evaluation, row.step, row.summary?.accuracy] : row.kind,
+      );
+    const before = await listed();
+    assert.equal(evaluationCount(state, folder), before.length);
+    const { summary, outcomes } = await readEvaluation(folder, state.evaluations[0]!.summary.id);
+    writeEvaluation(folder, { summary: { ...summary, id: 'step-1-again-1', accuracy: 0.875 }, outcomes });
+    writeFileSync(join(folder, 'evaluations', 'step-9.json'), '{');
+    const after = await listed();
+    assert.deepEqual(after.slice(0, 2), [
+      ['step-9', 9, undefined],
+      ['step-1-again-1', 1, 0.875],
+    ]);
+    assert.deepEqual(after.slice(2), before);
+    assert.equal(evaluationCount(state, folder), before.length + 2);
   });
 
   it('show what is wrong before what is as it should be, or that nobody has looked', async () => {

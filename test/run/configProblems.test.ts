@@ -49,6 +49,23 @@ describe('a configuration that is typed', () => {
     assert.equal(long.slice(context!.offset, context!.offset + context!.length), '100000');
   });
 
+  it('is told of missing files together with mistakes of its keys', () => {
+    const wrong = {
+      stepz: 3,
+      data: { train: 'none.jsonl', heldOut: '' },
+      tools: { search: { corpus: 'gone.jsonl' } },
+    };
+    assert.deepEqual(codes(text(wrong, 'nothing')).sort(), [
+      'missing-file data.train',
+      'missing-file policy.path',
+      'missing-file tools.search.corpus',
+      'unknown-key stepz',
+    ]);
+    const twice = text().replace('{', '{ "steps": 1, "steps": 2,').replace('tasks.jsonl', 'none.jsonl');
+    assert.deepEqual(codes(twice), ['repeated-key steps', 'missing-file data.train']);
+    assert.deepEqual(codes(`${text()} {`), ['not-json '], 'what is no JSON names nothing');
+  });
+
   /** One text for each way to be wrong; all that is offered must mend what it is offered for. */
   const WRONG: Record<string, object> = {
     'a misspelt key': { stepz: 3 },

@@ -22,7 +22,7 @@ import { Journal } from '../../src/run/journal.ts';
 import { acquireLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { readLabel, writeLabel } from '../../src/run/label.ts';
-import { glanceAt, summarizeRun, type RunSummary } from '../../src/run/runs.ts';
+import { glanceAt, stampOfFacts, summarizeRun, type RunSummary } from '../../src/run/runs.ts';
 import { closeTrees, openTrees, writeTree } from '../../src/run/trees.ts';
 import { STARTED, finished, inFolder, smallTree } from './fixtures.ts';
 
@@ -411,9 +411,13 @@ describe('runs', () => {
         [undefined, [], 'test'],
       );
       assert.equal(await glanceAt(folder, plain), plain, 'nothing changed, nothing is read');
+      const facts = await stampOfFacts(folder);
       writeLabel(folder, { label: ' Baseline ', tags: ['paper', ' seed 1', 'paper', ''] });
       const named = (await glanceAt(folder, plain))!;
       assert.deepEqual([named.summary.label, named.summary.tags], ['Baseline', ['paper', 'seed 1']]);
+      assert.equal(await stampOfFacts(folder), facts, 'no fact is read again for a name');
+      appendFileSync(join(folder, 'events.jsonl'), '\n');
+      assert.notEqual(await stampOfFacts(folder), facts);
       writeFileSync(join(folder, 'run.json'), '{');
       const broken = (await glanceAt(folder, named))!;
       assert.deepEqual([broken.summary.status, broken.summary.label], ['unreadable', 'Baseline']);
@@ -421,6 +425,7 @@ describe('runs', () => {
       assert.deepEqual(await readLabel(folder), { tags: [] });
       writeFileSync(join(folder, 'label.json'), 'Baseline');
       assert.match((await summarizeRun(folder)).problem ?? '', /label\.json is not JSON/);
+      rmSync(join(folder, 'events.jsonl'));
       mkdirSync(join(folder, 'events.jsonl'));
       rmSync(join(folder, 'label.json'));
       const refused = await summarizeRun(folder);

@@ -12,8 +12,7 @@ const grouped = (whole: number): string => String(whole).replace(/\B(?=(\d{3})+$
 export function number(value: number | undefined | null): string {
   if (value === undefined || value === null || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : `${MINUS}∞`;
-  if (Number.isInteger(value) || Math.abs(value) >= 1000)
-    return minus(grouped(Math.round(value)));
+  if (Number.isInteger(value) || Math.abs(value) >= 1000) return minus(grouped(Math.round(value)));
   if (Math.abs(value) < TINY) return value.toExponential(1).replaceAll('-', MINUS);
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 0.01 ? 2 : 4;
   return minus(value.toFixed(digits));

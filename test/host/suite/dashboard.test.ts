@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { extremes } from '../../../src/core/extremes.ts';
 import { fold } from '../../../src/core/fold.ts';
+import { packSteps } from '../../../src/core/stepColumns.ts';
 import { commandId } from '../../../src/extension/names.ts';
 import { addressOf } from '../../../src/extension/trajectoryAddress.ts';
 import { openRun } from '../../../src/run/reader.ts';
@@ -101,5 +103,26 @@ describe('dashboard', function () {
       async () => (await evaluate(`document.querySelector('.pinned strong')?.textContent`)) === pinned,
       'the pinned step again',
     );
+  });
+
+  it('takes the numbers of many steps in columns: those of the recorded sample', async () => {
+    const { extensionPath } = await activated();
+    const runFolder = join(extensionPath, 'media', 'sample', 'run');
+    const facts = await openRun(runFolder).events();
+    assert.ok(packSteps(facts).steps, 'it has enough of them');
+    await closeEditors();
+    await vscode.commands.executeCommand(commandId('openDashboard'), { runFolder });
+    const { step, summary } = fold(facts).summaries.at(-1)!;
+    await until(() => isThere(`.step-bar canvas[aria-valuemax="${step}"]`), 'a cell for every step');
+    await evaluate(`document.querySelector('.step-bar canvas').focus()`);
+    await page('press', { key: 'End' });
+    await until(async () => {
+      const value = String(
+        await evaluate(`document.querySelector('.step-bar canvas').getAttribute('aria-valuetext')`),
+      );
+      return value.startsWith(`step ${step},`) && value.includes(`${summary.toolCalls.total} tool calls`);
+    }, 'the last step’s own numbers');
+    await shoot('dashboard-sample');
+    await closeEditors();
   });
 });
