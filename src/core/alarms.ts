@@ -224,7 +224,7 @@ const noVariance: Rule = steps => {
   return {
     kind: 'no-variance',
     step,
-    sentence: `${percent(now)} of the groups teach nothing, for all their rewards are equal (since step ${step}); ${side}.`,
+    sentence: `${percent(now)} of the groups teach nothing, for none of their trajectories has an advantage (since step ${step}); ${side}.`,
   };
 };
 

@@ -52,7 +52,7 @@ export interface StepSummary {
     /** By tag. */
     latencyP95MsByTool?: Record<string, number>;
   };
-  /** `flat`: those whose rewards are all equal, so that the group teaches nothing. */
+  /** `flat`: those without any advantage, or dropped by the filter, so that the group teaches nothing. */
   groups: { allRight: number; mixed: number; allWrong: number; flat?: number };
   /** Tokens: drawn by the policy, of the trees in all (each once), of all trajectories written out, and with a gradient. */
   tokens?: { sampled: number; unique: number; expanded: number; trained: number };

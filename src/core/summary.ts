@@ -1,5 +1,5 @@
 /** Folds a step's trees into its numbers. Knows nothing of journals, charts or clocks: durations are handed in. */
-import { hasNoVariance } from './advantage.ts';
+import { hasNoVariance, isFlat } from './advantage.ts';
 import type { MeasuredSummary, StepSummary } from './events.ts';
 import { responseTokens, segmentsOf, type Grown } from './tree.ts';
 import type { Decision, Path, Probe, Reward, Segment, ToolCall, Tree } from './types.ts';
@@ -180,8 +180,14 @@ function groupNumbers(trees: readonly Tree[]): StepSummary['groups'] {
     const right = paths.filter(({ reward }) => reward?.correct).length;
     groups[right === paths.length ? 'allRight' : right > 0 ? 'mixed' : 'allWrong']++;
   }
-  return { ...groups, flat: trees.filter(hasNoVariance).length };
+  return { ...groups, flat: trees.filter(teachesNothing).length };
 }
+
+/**
+ * Whether no trajectory of a group has an advantage. Equal rewards say so only of advantages within a group: Reinforce++ compares over
+ * the step, and a penalty of length sets trajectories apart that are all right.
+ */
+const teachesNothing = (tree: Tree): boolean => (tree.credit ? isFlat(tree.credit) : hasNoVariance(tree));
 
 function tokenNumbers(
   trees: readonly Tree[],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
+import { creditAll } from '../../src/core/advantage.ts';
 import { quantile, summarize } from '../../src/core/summary.ts';
 import { responseTokens } from '../../src/core/tree.ts';
 import { attributionTree } from '../fakes/attributionTree.ts';
@@ -9,6 +10,18 @@ const SECONDS = { total: 3, rollout: 2, learn: 1 };
 const LEARNED = { skippedUpdates: 0, trainedTokens: 20, loss: -0.1 };
 
 describe('summary', () => {
+  it('calls a group flat where it has no advantage, which equal rewards still have under Reinforce++', () => {
+    const grown = [attributionTree(), attributionTree([1, 1, 1, 1])];
+    const trees = grown.map(({ tree }) => tree);
+    const flatUnder = (baseline: 'group-mean' | 'batch-mean', scale: 'group-std' | 'batch-std'): unknown => {
+      const credits = creditAll(trees, { credit: 'soft', baseline, scale, trainForced: false });
+      trees.forEach((tree, i) => (tree.credit = credits[i]!));
+      return summarize(grown, LEARNED, SECONDS).groups.flat;
+    };
+    assert.equal(flatUnder('group-mean', 'group-std'), 1);
+    assert.equal(flatUnder('batch-mean', 'batch-std'), 0);
+  });
+
   it('counts a step by hand', () => {
     const one = attributionTree();
     const { tree, columns } = one;

@@ -123,7 +123,7 @@ const OUTCOME: readonly ChartPlan[] = [
         label: 'no variance',
         colour: 'charts-yellow',
         isAside: true,
-        meaning: 'groups whose rewards are all equal: they teach nothing',
+        meaning: 'groups without any advantage, for all their rewards are equal: they teach nothing',
         of: ({ groups }) => groups.flat,
       },
     ],
@@ -200,14 +200,15 @@ const POLICY: readonly ChartPlan[] = [
         key: 'clipFractions.high',
         label: 'high',
         colour: 'charts-red',
-        meaning: 'terms with ratio above 1 + ε_high and A > 0 ÷ all',
+        meaning:
+          'terms with ratio above 1 + ε_high and A > 0 (CISPO: any A) ÷ all terms of groups that teach',
         of: ({ clipFractions }) => clipFractions?.high,
       },
       {
         key: 'clipFractions.low',
         label: 'low',
         colour: 'charts-blue',
-        meaning: 'terms with ratio below 1 − ε_low and A < 0 ÷ all',
+        meaning: 'terms with ratio below 1 − ε_low and A < 0 (CISPO: any A) ÷ all terms of groups that teach',
         of: ({ clipFractions }) => clipFractions?.low,
       },
       {
@@ -215,7 +216,7 @@ const POLICY: readonly ChartPlan[] = [
         label: 'dual',
         colour: 'charts-yellow',
         dashed: true,
-        meaning: 'terms with A < 0 held at c·A by the dual clip ÷ all',
+        meaning: 'terms with A < 0 held at c·A by the dual clip ÷ all terms of groups that teach',
         of: ({ clipFractions }) => clipFractions?.dual,
       },
       {
