@@ -1,8 +1,11 @@
 /** Name and value of everything that is known of one token, for its hover. Knows nothing of VS Code or files. */
+import { questionsAt } from '../core/alternatives.ts';
 import { type Bounds, clippedLoss, type ClipForm } from '../core/clip.ts';
+import { plain, verdict } from '../core/explain.ts';
 import { counted } from '../core/figures.ts';
 import { advantageOf, isInLoss } from '../core/segmentCredit.ts';
 import { pathsThrough } from '../core/tree.ts';
+import type { Decision } from '../core/types.ts';
 import type { Trajectory } from './overlay.ts';
 import { signed } from './trajectoryText.ts';
 
@@ -52,15 +55,23 @@ export function tokenFacts(
   ];
   if (trained && settings !== undefined) facts.push(...clipFacts(trajectory, token, segment, settings));
   const through = pathsThrough(tree)[segment]!.length;
+  facts.push([
+    'Prefix weight',
+    `${through}: ${counted(through, 'trajectory', 'trajectories')} of ${tree.paths.length} pass here`,
+  ]);
+  const number = at - tree.segments[segment]!.start + 1;
   facts.push(
-    [
-      'Prefix weight',
-      `${through}: ${counted(through, 'trajectory', 'trajectories')} of ${tree.paths.length} pass here`,
-    ],
-    ['Alternatives', NOT_RECORDED],
+    ...questionsAt(tree, segment, at).map(
+      asked => ['Branching', measuredFor(asked, number)] as [string, string],
+    ),
   );
+  if (columns.alternatives === undefined) facts.push(['Alternatives', NOT_RECORDED]);
   return facts;
 }
+
+/** `token 3 of 10 that Hₜ .52 was measured on: P .56 ≥ draw .40 → branched`. */
+const measuredFor = (asked: Decision, number: number): string =>
+  `token ${number} of ${asked.windowTokens} that Hₜ ${plain(asked.entropy, 2)} was measured on: ${verdict(asked)}`;
 
 const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join(' ');

@@ -1,15 +1,16 @@
 /** Folding, lenses and hovers of trajectory documents. Knows nothing of how a document is laid out or tinted. */
 import * as vscode from 'vscode';
 import { isCounterfactual } from '../core/counterfactual.ts';
-import { pieceOf } from '../core/pieces.ts';
+import { pieceOf, type Pieces } from '../core/pieces.ts';
 import { commandId, TRAJECTORY } from './names.ts';
 import { LEGENDS, segmentLens } from './overlay.ts';
 import { setting } from './settings.ts';
 import type { Target } from './target.ts';
+import { choiceTable, windowTable } from './tokenChoice.ts';
 import { tokenFacts } from './tokenFacts.ts';
 import type { OpenTrajectory, Trajectories } from './trajectories.ts';
 import { rangeIn } from './trajectories.ts';
-import { tokenAt } from './trajectoryText.ts';
+import { lineOf, tokenAt } from './trajectoryText.ts';
 
 export function registerTrajectoryFeatures(
   trajectories: Trajectories,
@@ -84,10 +85,19 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
 function hover(trajectory: OpenTrajectory, offset: number): vscode.Hover | undefined {
   const { layout, columns, pieces, clip } = trajectory;
   const token = tokenAt(layout, offset);
-  if (token === undefined || pieces === undefined) return undefined;
+  if (pieces === undefined) return undefined;
+  if (token === undefined) return questionHover(trajectory, lineOf(layout.lineStarts, offset), pieces);
   const bytes = pieceOf(pieces, columns.ids[layout.tokens[token]!]!);
-  const text = new vscode.MarkdownString('| | |\n|:-|:-|\n');
+  const choice = choiceTable(trajectory, token, pieces);
+  const text = new vscode.MarkdownString(`${choice === undefined ? '' : `${choice}\n`}| | |\n|:-|:-|\n`);
   for (const [name, value] of tokenFacts(trajectory, token, bytes, clip))
     text.appendMarkdown(`| ${name} | \`${value}\` |\n`);
   return new vscode.Hover(text, rangeIn(trajectory, layout.starts[token]!, layout.ends[token]!));
+}
+
+/** On the line of a branching question: the tokens that it was measured on. */
+function questionHover(trajectory: OpenTrajectory, line: number, pieces: Pieces): vscode.Hover | undefined {
+  const asked = trajectory.layout.questions.find(question => question.line === line);
+  const table = asked && windowTable(trajectory, asked.decision, pieces);
+  return table === undefined ? undefined : new vscode.Hover(new vscode.MarkdownString(table));
 }

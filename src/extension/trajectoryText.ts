@@ -39,6 +39,8 @@ export interface TrajectoryText {
   starts: Uint32Array;
   ends: Uint32Array;
   segments: SegmentPlace[];
+  /** Lines that tell of a branching question. */
+  questions: { line: number; decision: Decision }[];
   folds: Fold[];
 }
 
@@ -62,6 +64,7 @@ export function layOut(
   const total = indices.reduce((sum, index) => sum + tree.segments[index]!.count, 0);
   const page = makePage(words === undefined ? 0 : total);
   for (const line of headLines(tree, path, indices, isGrowing)) page.line(line);
+  const questions: TrajectoryText['questions'] = [];
   const segments = indices.map(index => {
     page.line('');
     const heading = page.line(segmentHeading(tree, path, index));
@@ -70,13 +73,13 @@ export function layOut(
         ? page.plain(tree.segments[index]!, isGrowing)
         : page.segment(tree.segments[index]!, words);
     for (const decision of tree.decisions.filter(({ segment }) => segment === index))
-      page.line(decisionLine(decision));
+      questions.push({ line: page.line(decisionLine(decision)), decision });
     if (tree.paths[path]!.from?.segment === index)
       page.line(`── here path ${path} left path ${tree.paths[path]!.from.path} ──`);
     return { segment: index, kind: tree.segments[index]!.kind, heading, ...place };
   });
   const text = page.finish();
-  return { ...text, segments, folds: foldsOf(text.text, text.lineStarts, segments) };
+  return { ...text, segments, questions, folds: foldsOf(text.text, text.lineStarts, segments) };
 }
 
 /** A growing document: lines, and the tokens' places in it. */

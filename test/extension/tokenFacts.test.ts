@@ -29,6 +29,22 @@ describe('token facts', () => {
       'Prefix weight': '2: 2 trajectories of 2 pass here',
       Alternatives: 'not recorded',
     });
+    const first = small(0).layout.segments[3]!.from;
+    assert.equal(
+      facts(small(0), first + 2)['Branching'],
+      'token 3 of 10 that Hₜ .52 was measured on: P .56 ≥ draw .40 → branched',
+    );
+    // The branch did not answer the question; and what lies behind the window neither.
+    assert.equal(facts(small(1), first)['Branching'], undefined);
+    assert.equal(facts(small(0), first + 10)['Branching'], undefined);
+    const { alternatives, columns } = {
+      ...small(0),
+      alternatives: { k: 0, ids: new Int32Array(), logProbs: new Float32Array() },
+    };
+    assert.equal(
+      facts({ ...small(0), columns: { ...columns, alternatives } }, 14)['Alternatives'],
+      undefined,
+    );
     assert.equal(facts(small(0), 0).Entropy, 'not measured');
     assert.equal(facts(small(0), 0).Mask, '0, not trained');
     assert.equal(facts(small(0), 0, settings)['Clip branch'], undefined);

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { makePieces } from '../../src/core/pieces.ts';
+import { choiceTable, pieceText, windowTable } from '../../src/extension/tokenChoice.ts';
+import type { Trajectory } from '../../src/extension/overlay.ts';
+import { layOut } from '../../src/extension/trajectoryText.ts';
+import { bytePieces, smallTree } from './fixture.ts';
+
+const OSLO = new TextEncoder().encode('O')[0]!;
+const I = new TextEncoder().encode('I')[0]!;
+
+/** The small tree; its drawn tokens all have the probability e^−½, and two alternatives: `|` and themselves or, where asked, `x`. */
+function recorded(path: number, hasOwn = true): Trajectory {
+  const { tree, columns } = smallTree();
+  const drawn = [...columns.ids.keys()].filter(token => !Number.isNaN(columns.samplerLogProbs[token]));
+  const second = hasOwn ? (token: number): number => columns.ids[token]! : (): number => 120;
+  const alternatives = {
+    k: 2,
+    ids: Int32Array.from(drawn.flatMap(token => [second(token), 124])),
+    logProbs: Float32Array.from(drawn.flatMap(() => [-0.5, Math.log(0.25)])),
+  };
+  const layout = layOut(tree, path, { ids: columns.ids, pieces: bytePieces });
+  return { tree, path, columns: { ...columns, alternatives }, layout };
+}
+
+/** The first token of a path's answer, in the layout and in the tree. */
+const answerAt = ({ layout }: Trajectory): number => layout.segments.at(-1)!.from;
+
+describe('the choice at a token', () => {
+  it('marks what this trajectory drew, names who drew another, and leaves nothing of the probability out', () => {
+    const trajectory = recorded(0);
+    const table = choiceTable(trajectory, answerAt(trajectory), bytePieces);
+    assert.equal(trajectory.columns.ids[trajectory.layout.tokens[answerAt(trajectory)]!], OSLO);
+    assert.deepEqual(table?.trim().split('\n'), [
+      '|  | Likeliest here | Probability | Drawn by trajectory |',
+      '|:-|:-|-:|:-|',
+      '| ▸ | **`O`** | 60.7 % | this one |',
+      '|  | `\\|` | 25.0 % |  |',
+      '|  | `I` | 60.7 % | 1 |',
+      '|  | all others | < 0.001 % |  |',
+    ]);
+  });
+
+  it('marks the same place of the trajectory that parts there', () => {
+    const trajectory = recorded(1);
+    const table = choiceTable(trajectory, answerAt(trajectory), bytePieces)!;
+    assert.equal(trajectory.columns.ids[trajectory.layout.tokens[answerAt(trajectory)]!], I);
+    assert.match(table, /\| ▸ \| \*\*`I`\*\* \| 60\.7 % \| this one \|/);
+    assert.match(table, /\|  \| `O` \| 60\.7 % \| 0 \|/);
+  });
+
+  it('lists what was drawn although it was not among the likeliest', () => {
+    const trajectory = recorded(0, false);
+    const rows = choiceTable(trajectory, answerAt(trajectory) + 1, bytePieces)!
+      .trim()
+      .split('\n')
+      .slice(2);
+    assert.deepEqual(
+      rows.map(row => row.split(' | ')[1]),
+      ['`x`', '`\\|`', '**`s`**', 'all others'],
+    );
+  });
+
+  it('is not told of tokens that no model drew, nor where nothing was recorded', () => {
+    const trajectory = recorded(0);
+    assert.equal(choiceTable(trajectory, 0, bytePieces), undefined);
+    const { alternatives: _, ...columns } = trajectory.columns;
+    assert.equal(choiceTable({ ...trajectory, columns }, answerAt(trajectory), bytePieces), undefined);
+  });
+
+  it('shows every piece, whatever it is', () => {
+    const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+    assert.equal(pieceText(bytes(' the\n\t'), 1), '␣the␊␉');
+    assert.equal(pieceText(bytes('\u0007é😀'), 1), '␇é😀');
+    assert.equal(pieceText(Uint8Array.of(0xf0, 0x9f), 1), 'f0 9f');
+    assert.equal(pieceText(new Uint8Array(), 31), 'token 31, no text');
+    const odd = makePieces([bytes('a`b'), bytes('``'), bytes('|')]);
+    const trajectory = recorded(0);
+    const table = choiceTable(
+      {
+        ...trajectory,
+        columns: { ...trajectory.columns, ids: new Int32Array(trajectory.columns.ids.length) },
+      },
+      answerAt(trajectory),
+      odd,
+    )!;
+    assert.match(table, /\*\*`` a`b ``\*\*/);
+  });
+});
+
+describe('the tokens of a branching question', () => {
+  it('are told with their entropy, their probability and what was likely instead', () => {
+    const trajectory = recorded(0);
+    const table = windowTable(trajectory, trajectory.tree.decisions[0]!, bytePieces)!.trim().split('\n');
+    assert.equal(table[0], 'Hₜ .52 was measured on these tokens: P .56 ≥ draw .40 → branched');
+    assert.equal(table[2], '| Token | Entropy, nats | Probability | Instead |');
+    assert.equal(table[4], '| `O` | 0.00 | 60.7 % | `\\|` 25.0 %, `I` 60.7 % |');
+    assert.equal(table.length, 4 + 10);
+  });
+
+  it('are told without alternatives where none were recorded', () => {
+    const { tree, columns } = smallTree();
+    const table = windowTable({ tree, columns }, tree.decisions[0]!, bytePieces)!;
+    assert.match(table, /\| Token \| Entropy, nats \| Probability \|\n/);
+    assert.match(table, /\n\| `O` \| 0\.00 \| 60\.7 % \|\n/);
+  });
+});
