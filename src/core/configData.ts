@@ -83,7 +83,7 @@ export const RECORD_KEYS: Keys<'record', RecordConfig> = {
     0,
     0,
     20,
-    'Likeliest tokens, with their probabilities, that are kept beside each token that the policy draws in training: a trajectory’s hovers show what else it could have said. Each takes 8 bytes a drawn token in tokens.bin, which holds 16 bytes a token without them; 5 make it about three times as large. 0 for none.',
+    'Likeliest tokens that are kept, with their probabilities, beside each token that the policy draws in training: in a trajectory’s text, hovers then show what else it could have said. Every one takes 8 bytes a drawn token in tokens.bin, beside the 16 of every token: 5 of them make the sample’s file twice as large. 0 for none.',
   ),
   'record.parquet': flag(
     false,

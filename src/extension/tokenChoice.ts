@@ -14,10 +14,10 @@ export function choiceTable(trajectory: Trajectory, token: number, pieces: Piece
   if (choice === undefined) return undefined;
   const rows = choice.likely.map(likely => rowOf(likely, path, pieces));
   return [
-    row(['', 'Likeliest here', 'Probability', 'Drawn by trajectory']),
-    '|:-|:-|-:|:-|',
+    row(['', 'Probability', 'Likeliest here', 'Drawn by trajectory']),
+    '|:-|-:|:-|:-|',
     ...rows,
-    row(['', 'all others', percent(choice.rest), '']),
+    row(['', percent(choice.rest), 'all others', '']),
     '',
   ].join('\n');
 }
@@ -62,7 +62,7 @@ function rowOf({ id, probability, paths }: Likely, path: number, pieces: Pieces)
   const others = paths.filter(other => other !== path);
   const piece = pieceCode(id, pieces);
   const drawnBy = [...(isOwn ? ['this one'] : []), ...others].join(', ');
-  return row([isOwn ? '▸' : '', isOwn ? `**${piece}**` : piece, percent(probability), drawnBy]);
+  return row([isOwn ? '▸' : '', percent(probability), isOwn ? `**${piece}**` : piece, drawnBy]);
 }
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
@@ -85,5 +85,5 @@ function code(text: string): string {
   return `${fence}${pad}${text.replaceAll('|', '\\|')}${pad}${fence}`;
 }
 
-/** Three digits, as far as they mean something. */
-const percent = (share: number): string => (share < 1e-5 ? '< 0.001 %' : `${(100 * share).toPrecision(3)} %`);
+/** Two decimals, so that a column of them can be compared at a glance. */
+const percent = (share: number): string => (share < 5e-5 ? '< 0.01 %' : `${(100 * share).toFixed(2)} %`);

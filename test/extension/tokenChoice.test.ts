@@ -32,12 +32,12 @@ describe('the choice at a token', () => {
     const table = choiceTable(trajectory, answerAt(trajectory), bytePieces);
     assert.equal(trajectory.columns.ids[trajectory.layout.tokens[answerAt(trajectory)]!], OSLO);
     assert.deepEqual(table?.trim().split('\n'), [
-      '|  | Likeliest here | Probability | Drawn by trajectory |',
-      '|:-|:-|-:|:-|',
-      '| ▸ | **`O`** | 60.7 % | this one |',
-      '|  | `\\|` | 25.0 % |  |',
-      '|  | `I` | 60.7 % | 1 |',
-      '|  | all others | < 0.001 % |  |',
+      '|  | Probability | Likeliest here | Drawn by trajectory |',
+      '|:-|-:|:-|:-|',
+      '| ▸ | 60.65 % | **`O`** | this one |',
+      '|  | 25.00 % | `\\|` |  |',
+      '|  | 60.65 % | `I` | 1 |',
+      '|  | < 0.01 % | all others |  |',
     ]);
   });
 
@@ -45,8 +45,8 @@ describe('the choice at a token', () => {
     const trajectory = recorded(1);
     const table = choiceTable(trajectory, answerAt(trajectory), bytePieces)!;
     assert.equal(trajectory.columns.ids[trajectory.layout.tokens[answerAt(trajectory)]!], I);
-    assert.match(table, /\| ▸ \| \*\*`I`\*\* \| 60\.7 % \| this one \|/);
-    assert.match(table, /\|  \| `O` \| 60\.7 % \| 0 \|/);
+    assert.match(table, /\| ▸ \| 60\.65 % \| \*\*`I`\*\* \| this one \|/);
+    assert.match(table, /\|  \| 60\.65 % \| `O` \| 0 \|/);
   });
 
   it('lists what was drawn although it was not among the likeliest', () => {
@@ -56,7 +56,7 @@ describe('the choice at a token', () => {
       .split('\n')
       .slice(2);
     assert.deepEqual(
-      rows.map(row => row.split(' | ')[1]),
+      rows.map(row => row.split(' | ')[2]),
       ['`x`', '`\\|`', '**`s`**', 'all others'],
     );
   });
@@ -94,7 +94,7 @@ describe('the tokens of a branching question', () => {
     const table = windowTable(trajectory, trajectory.tree.decisions[0]!, bytePieces)!.trim().split('\n');
     assert.equal(table[0], 'Hₜ .52 was measured on these tokens: P .56 ≥ draw .40 → branched');
     assert.equal(table[2], '| Token | Entropy, nats | Probability | Instead |');
-    assert.equal(table[4], '| `O` | 0.00 | 60.7 % | `\\|` 25.0 %, `I` 60.7 % |');
+    assert.equal(table[4], '| `O` | 0.00 | 60.65 % | `\\|` 25.00 %, `I` 60.65 % |');
     assert.equal(table.length, 4 + 10);
   });
 
@@ -102,6 +102,6 @@ describe('the tokens of a branching question', () => {
     const { tree, columns } = smallTree();
     const table = windowTable({ tree, columns }, tree.decisions[0]!, bytePieces)!;
     assert.match(table, /\| Token \| Entropy, nats \| Probability \|\n/);
-    assert.match(table, /\n\| `O` \| 0\.00 \| 60\.7 % \|\n/);
+    assert.match(table, /\n\| `O` \| 0\.00 \| 60\.65 % \|\n/);
   });
 });

@@ -35,7 +35,12 @@ await fill(resolve(process.argv[2]!));
 async function fill(workspace: string): Promise<void> {
   rmSync(workspace, { recursive: true, force: true });
   const recorded = join(workspace, 'recorded');
-  await makeTinyRun(recorded, { change: named('whole') });
+  await makeTinyRun(recorded, {
+    change: config => {
+      named('whole')(config);
+      config.record.alternatives = 3;
+    },
+  });
   const torn = await makeTinyRun(recorded, { steps: 2, change: named('torn') });
   tear(join(torn.folder, FILES.events));
   await makeTinyRun(recorded, { steps: 1, change: named('young') });

@@ -116,6 +116,25 @@ describe('a trajectory as text', () => {
     assert.match(text, /Advantage \| `soft [+−]\d/);
   });
 
+  it('says on hover what else could have been said, and what decided a branch', async () => {
+    const { document } = editor;
+    const lines = document.getText().split('\n');
+    const hoverAt = async (line: number): Promise<string> => {
+      const [hover] = await vscode.commands.executeCommand<vscode.Hover[]>(
+        'vscode.executeHoverProvider',
+        document.uri,
+        new vscode.Position(line, 0),
+      );
+      return hover!.contents.map(part => (part as vscode.MarkdownString).value).join('\n');
+    };
+    const choice = await hoverAt(lines.findIndex(line => /^── .*turn 1/.test(line)) + 1);
+    assert.match(choice, /\| ▸ \| [\d.]+ % \| \*\*`<`\*\* \| this one, 1/);
+    assert.equal(choice.split('\n\n')[0]!.match(/ % \| /g)?.length, 4, choice);
+    const question = await hoverAt(lines.findIndex(line => line.startsWith('── branching: ')));
+    assert.match(question, /^Hₜ [\d.]+ was measured on these tokens: P /);
+    assert.match(question, /\n\| `<` \| \d\.\d\d \| [\d.]+ % \| `=` /);
+  });
+
   it('tints tokens by the overlay that is chosen', async function () {
     if (!hasPage) this.skip();
     await until(async () => (await tints()) > 0, 'tinted tokens');
