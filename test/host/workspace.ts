@@ -15,6 +15,7 @@ import {
 import { join, resolve } from 'node:path';
 import type { Config } from '../../src/core/config.ts';
 import { FILES } from '../../src/run/layout.ts';
+import { TINY_ROLLOUT, writeConfig } from '../fakes/commandLine.ts';
 import { makeTinyModel } from '../fakes/tinyModel.ts';
 import { createTinyRun, makeTinyRun } from '../fakes/tinyRun.ts';
 import { sums } from '../fakes/tinyWorld.ts';
@@ -102,28 +103,14 @@ async function makeLaunchable(folder: string): Promise<void> {
       join(folder, 'tasks.jsonl'),
       `${JSON.stringify({ question: task.messages[0]!.content, answer: task.references[0] })}\n`,
     );
-  const config = {
+  writeConfig(folder, 'small', {
     preset: 'arpo',
     name: 'small',
     steps: 5000,
-    threads: 1,
-    runs: 'runs',
     policy: { path: 'policy' },
-    data: { train: 'tasks.jsonl', heldOut: 'tasks.jsonl' },
-    rollout: {
-      tasksPerStep: 4,
-      groupSize: 4,
-      initialRollouts: 2,
-      maxPromptTokens: 64,
-      maxResponseTokens: 96,
-    },
-    tools: { python: { enabled: false } },
+    rollout: { ...TINY_ROLLOUT, tasksPerStep: 4, maxResponseTokens: 96 },
     algorithm: { updatesPerStep: 1, entropyBonus: 0.1 },
     evaluation: { tasks: 3, samples: 2, before: false, after: false },
     checkpoint: { every: 5, keep: 1 },
-  };
-  writeFileSync(
-    join(folder, 'small.branchpoint.json'),
-    `// A run that starts quickly.\n${JSON.stringify(config, null, 2)}\n`,
-  );
+  });
 }

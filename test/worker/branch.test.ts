@@ -13,7 +13,7 @@ import { FailureError } from '../../src/core/types.ts';
 import { counterfactualIds, readCounterfactual, readCounterfactuals } from '../../src/run/counterfactuals.ts';
 import { openRun, type Run } from '../../src/run/reader.ts';
 import { branch, type BranchRequest } from '../../src/worker/branch.ts';
-import { runCommandLine } from '../../src/worker/commands.ts';
+import { runCommand } from '../fakes/commandLine.ts';
 import { makeTinyRun, tinyEquipment } from '../fakes/tinyRun.ts';
 
 describe('branch', () => {
@@ -205,9 +205,8 @@ describe('branch', () => {
 
   it('says on the command line what is missing', async () => {
     const said = async (...argv: string[]): Promise<[number, string]> => {
-      let err = '';
-      const io = { out: { write: () => 0 }, err: { write: (text: string) => (err += text) } };
-      return [await runCommandLine(['branch', run.folder, ...argv], io), err];
+      const { code, err } = await runCommand('branch', run.folder, ...argv);
+      return [code, err];
     };
     assert.deepEqual(await said(), [2, 'branchpoint: --tree is needed: the id of a tree, such as 3.0.\n']);
     assert.match((await said('--tree', tree.id, '--path', '0'))[1], /--segment is needed/);

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import { openRun } from '../../src/run/reader.ts';
-import { runCommandLine } from '../../src/worker/commands.ts';
 import {
   callsToReach,
   compareRuns,
@@ -15,43 +14,14 @@ import {
   type Comparison,
   type MeasuredRun,
 } from '../../src/worker/comparison.ts';
+import { runCommand as run, TINY_ROLLOUT, writeConfig, writeTasks } from '../fakes/commandLine.ts';
 import { makeTinyModel } from '../fakes/tinyModel.ts';
 
 let parent: string;
 const started: ChildProcess[] = [];
 
-async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
-  let [out, err] = ['', ''];
-  const io = {
-    out: { write: (text: string) => (out += text) },
-    err: { write: (text: string) => (err += text) },
-  };
-  return { code: await runCommandLine(argv, io), out, err };
-}
-
-function writeConfig(name: string, change: Record<string, unknown>): string {
-  const content = {
-    steps: 2,
-    threads: 1,
-    runs: 'runs',
-    policy: { path: 'model' },
-    data: { train: 'tasks.jsonl', heldOut: 'tasks.jsonl' },
-    rollout: {
-      tasksPerStep: 2,
-      groupSize: 4,
-      initialRollouts: 4,
-      maxPromptTokens: 64,
-      maxResponseTokens: 12,
-    },
-    tools: { python: { enabled: false } },
-    algorithm: { updatesPerStep: 1 },
-    evaluation: { tasks: 3, samples: 1, every: 1 },
-    ...change,
-  };
-  const file = join(parent, `${name}.branchpoint.json`);
-  writeFileSync(file, JSON.stringify(content));
-  return file;
-}
+const configured = (name: string, change: Record<string, unknown>): string =>
+  writeConfig(parent, name, { evaluation: { tasks: 3, samples: 1, every: 1 }, ...change });
 
 const measured = (config: string, seed: number, calls: number, accuracies: number[]): MeasuredRun => ({
   config,
@@ -158,10 +128,7 @@ describe('branchpoint compare', () => {
   before(async () => {
     parent = mkdtempSync(join(tmpdir(), 'compare-'));
     await makeTinyModel(join(parent, 'model'));
-    const tasks = Array.from({ length: 8 }, (_, i) =>
-      JSON.stringify({ question: `What is ${i} + 1?`, answer: String(i + 1) }),
-    );
-    writeFileSync(join(parent, 'tasks.jsonl'), tasks.join('\n'));
+    writeTasks(parent);
   });
   after(() => {
     for (const child of started) child.kill('SIGKILL');
@@ -170,16 +137,8 @@ describe('branchpoint compare', () => {
 
   it('trains every config under every seed once, and answers the same when asked again', async () => {
     const files = [
-      writeConfig('plain', { preset: 'grpo' }),
-      writeConfig('tree', {
-        rollout: {
-          tasksPerStep: 2,
-          groupSize: 4,
-          initialRollouts: 2,
-          maxPromptTokens: 64,
-          maxResponseTokens: 12,
-        },
-      }),
+      configured('plain', { preset: 'grpo', rollout: { ...TINY_ROLLOUT, initialRollouts: 4 } }),
+      configured('tree', {}),
     ];
     const out = join(parent, 'out');
     const argv = [
@@ -216,7 +175,7 @@ describe('branchpoint compare', () => {
   });
 
   it('stops at Ctrl-C with what was done saved, and goes on from there', async () => {
-    const file = writeConfig('long', { steps: 500, evaluation: { tasks: 0 } });
+    const file = configured('long', { steps: 500, evaluation: { tasks: 0 } });
     const out = join(parent, 'stopped');
     const main = join(import.meta.dirname, '../../src/worker/main.ts');
     const child = spawn(process.execPath, [main, 'compare', file, '--seeds', '1', '--out', out]);
@@ -240,9 +199,9 @@ describe('branchpoint compare', () => {
 
   it('refuses what cannot be compared', async () => {
     writeFileSync(join(parent, 'other.jsonl'), JSON.stringify({ question: 'q', answer: 'a' }));
-    const one = writeConfig('one', {});
-    const other = writeConfig('two', { data: { train: 'other.jsonl', heldOut: 'tasks.jsonl' } });
-    const twin = writeConfig('three', { name: 'one' });
+    const one = configured('one', {});
+    const other = configured('two', { data: { train: 'other.jsonl', heldOut: 'tasks.jsonl' } });
+    const twin = configured('three', { name: 'one' });
     mkdirSync(join(parent, 'none'), { recursive: true });
     const wrong: [string[], RegExp][] = [
       [['compare'], /compare needs CONFIG…/],

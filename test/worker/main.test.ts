@@ -19,23 +19,13 @@ import { fold } from '../../src/core/fold.ts';
 import { evaluationIds, readEvaluation } from '../../src/run/evaluations.ts';
 import { connectWorker, liveLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
-import { runCommandLine } from '../../src/worker/commands.ts';
+import { runCommand as run, TINY_ROLLOUT, writeConfig, writeTasks } from '../fakes/commandLine.ts';
 import { makeTinyModel } from '../fakes/tinyModel.ts';
 import { makeTinyRun } from '../fakes/tinyRun.ts';
 
 let parent: string;
 let config: string;
 const started: ChildProcess[] = [];
-
-/** Runs a command line in this process and returns its exit code and what it wrote. */
-async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
-  let [out, err] = ['', ''];
-  const io = {
-    out: { write: (text: string) => (out += text) },
-    err: { write: (text: string) => (err += text) },
-  };
-  return { code: await runCommandLine(argv, io), out, err };
-}
 
 /** The program as a process of its own. */
 function program(...argv: string[]): ChildProcess {
@@ -72,40 +62,12 @@ async function gone(pid: number): Promise<void> {
   }
 }
 
-function writeConfig(folder: string, change: Record<string, unknown> = {}): string {
-  const tasks = Array.from({ length: 8 }, (_, i) =>
-    JSON.stringify({ question: `What is ${i} + 1?`, answer: String(i + 1) }),
-  );
-  writeFileSync(join(folder, 'tasks.jsonl'), tasks.join('\n'));
-  const content = {
-    steps: 2,
-    threads: 1,
-    runs: 'runs',
-    policy: { path: 'model' },
-    data: { train: 'tasks.jsonl', heldOut: 'tasks.jsonl' },
-    rollout: {
-      tasksPerStep: 2,
-      groupSize: 4,
-      initialRollouts: 2,
-      maxPromptTokens: 64,
-      maxResponseTokens: 12,
-    },
-    tools: { python: { enabled: false } },
-    algorithm: { updatesPerStep: 1 },
-    evaluation: { tasks: 3, samples: 1 },
-    checkpoint: { every: 1 },
-    ...change,
-  };
-  const file = join(folder, 'tiny.branchpoint.json');
-  writeFileSync(file, JSON.stringify(content, null, 2));
-  return file;
-}
-
 describe('branchpoint', () => {
   before(async () => {
     parent = mkdtempSync(join(tmpdir(), 'main-'));
     await makeTinyModel(join(parent, 'model'));
-    config = writeConfig(parent);
+    writeTasks(parent);
+    config = writeConfig(parent, 'tiny');
   });
   after(() => {
     for (const child of started) child.kill('SIGKILL');
@@ -138,7 +100,8 @@ describe('branchpoint', () => {
     const folder = join(parent, 'tried');
     mkdirSync(folder);
     await makeTinyModel(join(folder, 'model'));
-    const own = writeConfig(folder, {
+    writeTasks(folder);
+    const own = writeConfig(folder, 'tiny', {
       optimizer: { warmupSteps: 2 },
       tools: { cassette: { mode: 'replay-or-record', file: 'recording.jsonl' } },
     });
@@ -176,7 +139,7 @@ describe('branchpoint', () => {
   it('names file, line, key and fix of a config’s mistake', async () => {
     const folder = join(parent, 'mistaken');
     mkdirSync(folder);
-    const file = writeConfig(folder, { rollout: { groupSiz: 4 } });
+    const file = writeConfig(folder, 'tiny', { rollout: { groupSiz: 4 } });
     const line =
       readFileSync(file, 'utf8')
         .split('\n')
@@ -308,16 +271,11 @@ describe('branchpoint', () => {
     const demonstrations = join(parent, 'demonstrations.jsonl');
     writeFileSync(demonstrations, rows.map(row => JSON.stringify(row)).join('\n'));
     const out = join(parent, 'tuned');
-    const wide = {
-      maxPromptTokens: 64,
-      maxResponseTokens: 64,
-      tasksPerStep: 2,
-      groupSize: 4,
-      initialRollouts: 2,
-    };
+    const wide = { ...TINY_ROLLOUT, maxResponseTokens: 64 };
     const folder = join(parent, 'sft');
     mkdirSync(folder);
-    const file = writeConfig(folder, { rollout: wide, policy: { path: '../model' } });
+    writeTasks(folder);
+    const file = writeConfig(folder, 'tiny', { rollout: wide, policy: { path: '../model' } });
     const sft = (tokens: number) =>
       run(
         'sft',

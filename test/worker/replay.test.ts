@@ -8,11 +8,11 @@ import { isIdentical } from '../../src/core/replay.ts';
 import { causeLines, pathVerdict } from '../../src/core/replayText.ts';
 import { openRun, type Run } from '../../src/run/reader.ts';
 import { grownOf, grownText } from '../../src/run/trees.ts';
-import { runCommandLine } from '../../src/worker/commands.ts';
 import type { Equipment } from '../../src/worker/equipment.ts';
 import { replay, type ReplayRequest } from '../../src/worker/replay.ts';
 import { work } from '../../src/worker/session.ts';
 import type { ToolPool } from '../../src/worker/tools/tool.ts';
+import { runCommand } from '../fakes/commandLine.ts';
 import { scriptedPolicy } from '../fakes/scriptedPolicy.ts';
 import { createTinyRun, makeTinyRun, tinyEquipment } from '../fakes/tinyRun.ts';
 import { sumsScript, sumsTools } from '../fakes/tinyWorld.ts';
@@ -214,9 +214,8 @@ describe('replay', () => {
 
   it('says on the command line what is missing or does not belong together', async () => {
     const said = async (...argv: string[]): Promise<string> => {
-      let err = '';
-      const io = { out: { write: () => 0 }, err: { write: (text: string) => (err += text) } };
-      assert.equal(await runCommandLine(['replay', run.folder, ...argv], io), 2);
+      const { code, err } = await runCommand('replay', run.folder, ...argv);
+      assert.equal(code, 2);
       return err;
     };
     assert.match(await said(), /--step or --tree is needed/);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import type { Rescored } from '../../src/core/rescore.ts';
 import { openRun } from '../../src/run/reader.ts';
-import { runCommandLine } from '../../src/worker/commands.ts';
+import { runCommand, type Said } from '../fakes/commandLine.ts';
 import { makeTinyRun } from '../fakes/tinyRun.ts';
 
 describe('rescore', () => {
@@ -18,15 +18,10 @@ describe('rescore', () => {
   });
   after(() => rmSync(parent, { recursive: true }));
 
-  async function run(reward: string, ...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  function run(reward: string, ...argv: string[]): Promise<Said> {
     const file = join(parent, 'reward.json');
     writeFileSync(file, reward);
-    let [out, err] = ['', ''];
-    const io = {
-      out: { write: (text: string) => (out += text) },
-      err: { write: (text: string) => (err += text) },
-    };
-    return { code: await runCommandLine(['rescore', folder, '--reward', file, ...argv], io), out, err };
+    return runCommand('rescore', folder, '--reward', file, ...argv);
   }
   const rescored = ({ out }: { out: string }): Rescored =>
     JSON.parse(out.trimEnd().split('\n').at(-1)!) as Rescored;

@@ -26,6 +26,7 @@ export function metricChart(start: string, hears: Hears, chosen: () => void): Me
   let drawn: { key: string; chart: LineChart } | undefined;
   let offered = '';
   const select = element('select', {
+    class: 'plain',
     'aria-label': 'What the chart shows',
     onchange: () => {
       key = select.value;

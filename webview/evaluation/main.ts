@@ -79,7 +79,7 @@ function chooser(
     element('option', { value, selected: value === String(chosen) }, label);
   const select = element(
     'select',
-    { onchange: () => reported(choose(select.value)) },
+    { class: 'plain', onchange: () => reported(choose(select.value)) },
     option(NONE, 'nothing'),
     ...others.map(({ label }, index) => option(String(index), label)),
     option(ANOTHER, 'an evaluation of another run…'),

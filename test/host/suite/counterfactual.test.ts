@@ -25,10 +25,7 @@ describe('what might have been', () => {
   before(async () => {
     const { program } = (await activated()).exports as App;
     folder = mkdtempSync(join(tmpdir(), 'counterfactual-'));
-    const small = JSON.parse(readFileSync(SMALL(), 'utf8').replace(/^\/\/.*\n/, '')) as Record<
-      string,
-      object
-    >;
+    const small = JSON.parse(readFileSync(SMALL(), 'utf8')) as Record<string, object>;
     const home = dirname(SMALL());
     const config = {
       ...small,
