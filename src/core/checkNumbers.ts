@@ -178,22 +178,19 @@ function tokenNumbers(
   const { kind, start, count } = tree.segments[segment]!;
   const { samplerLogProbs, trainerLogProbs, entropies, ids } = columns;
   const isDrawn = kind === 'model';
+  const isWrong = (logProb: number): boolean => logProb > SINGLE || logProb === -Infinity;
+  const bad = (token: number, what: string, value: number | undefined): Found[] => [
+    { segment, token, message: `Token ${token} has the ${what} ${value}.` },
+  ];
   for (let token = start; token < start + count; token++) {
-    const at = { segment, token };
-    const bad = (what: string, value: number | undefined): Found[] => [
-      { ...at, message: `Token ${token} has the ${what} ${value}.` },
-    ];
-    if (!(ids[token]! >= 0)) return bad('id', ids[token]);
-    for (const [what, column] of [
-      ['sampler log-probability', samplerLogProbs],
-      ['trainer log-probability', trainerLogProbs],
-    ] as const) {
-      const value = column[token]!;
-      if (value > SINGLE || value === -Infinity) return bad(what, value);
-    }
+    const sampled = samplerLogProbs[token]!;
+    const trained = trainerLogProbs[token]!;
     const entropy = entropies[token]!;
+    if (!(ids[token]! >= 0)) return bad(token, 'id', ids[token]);
+    if (isWrong(sampled)) return bad(token, 'sampler log-probability', sampled);
+    if (isWrong(trained)) return bad(token, 'trainer log-probability', trained);
     if (isDrawn ? !(entropy >= -SINGLE && entropy < Infinity) : !Number.isNaN(entropy))
-      return bad('entropy', entropy);
+      return bad(token, 'entropy', entropy);
   }
   return [];
 }

@@ -58,13 +58,18 @@ export function summarize(
   };
 }
 
-const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
+type Numbers = readonly number[] | Float64Array;
+
+function meanOf(values: Numbers): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i]!;
+  return sum / values.length;
+}
 
 /** Quantile q in [0, 1] by linear interpolation between the sorted values; NaN for nothing. */
-export function quantile(values: readonly number[], q: number): number {
+export function quantile(values: Numbers, q: number): number {
   if (values.length === 0) return NaN;
-  const sorted = [...values].sort((a, b) => a - b);
+  const sorted = Float64Array.from(values).sort();
   const at = q * (sorted.length - 1);
   const below = sorted[Math.floor(at)]!;
   return below + (at - Math.floor(at)) * (sorted[Math.ceil(at)]! - below);
@@ -232,15 +237,18 @@ function turnNumbers(trees: readonly Tree[]): { mean: number; max: number } {
 
 /** How far sampler and trainer are apart on tokens that both measured; absent where there is none. */
 function mismatchOf(grown: readonly Grown[]): StepSummary['mismatch'] {
-  const pairs: [sampled: number, trained: number][] = [];
-  for (const { columns } of grown)
-    columns.samplerLogProbs.forEach((sampled, token) => {
-      const trained = columns.trainerLogProbs[token]!;
-      if (!Number.isNaN(sampled - trained)) pairs.push([sampled, trained]);
-    });
-  if (pairs.length === 0) return undefined;
-  const differences = pairs.map(([sampled, trained]) => Math.abs(sampled - trained));
-  const correlation = correlationOf(pairs);
+  const tokens = grown.reduce((sum, { columns }) => sum + columns.ids.length, 0);
+  const [sampled, trained] = [new Float64Array(tokens), new Float64Array(tokens)];
+  let count = 0;
+  for (const { samplerLogProbs, trainerLogProbs } of grown.map(({ columns }) => columns))
+    for (let token = 0; token < samplerLogProbs.length; token++) {
+      if (Number.isNaN(samplerLogProbs[token]! - trainerLogProbs[token]!)) continue;
+      sampled[count] = samplerLogProbs[token]!;
+      trained[count++] = trainerLogProbs[token]!;
+    }
+  if (count === 0) return undefined;
+  const differences = sampled.slice(0, count).map((value, i) => Math.abs(value - trained[i]!));
+  const correlation = correlationOf(sampled.subarray(0, count), trained.subarray(0, count));
   return {
     mean: meanOf(differences),
     max: differences.reduce((most, difference) => Math.max(most, difference), 0),
@@ -249,17 +257,18 @@ function mismatchOf(grown: readonly Grown[]): StepSummary['mismatch'] {
   };
 }
 
-/** Pearson's r; undefined where one side does not vary. */
-function correlationOf(pairs: readonly (readonly [number, number])[]): number | undefined {
-  const a = meanOf(pairs.map(([x]) => x));
-  const b = meanOf(pairs.map(([, y]) => y));
+/** Pearson's r of values by index; undefined where one side does not vary. */
+function correlationOf(xs: Float64Array, ys: Float64Array): number | undefined {
+  const [a, b] = [meanOf(xs), meanOf(ys)];
   let both = 0;
   let first = 0;
   let second = 0;
-  for (const [x, y] of pairs) {
-    both += (x - a) * (y - b);
-    first += (x - a) ** 2;
-    second += (y - b) ** 2;
+  for (let i = 0; i < xs.length; i++) {
+    const x = xs[i]! - a;
+    const y = ys[i]! - b;
+    both += x * y;
+    first += x * x;
+    second += y * y;
   }
   return first > 0 && second > 0 ? both / Math.sqrt(first * second) : undefined;
 }

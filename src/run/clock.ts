@@ -5,13 +5,16 @@ let read: () => number = () => Date.now();
 /** Milliseconds since 1970. */
 export const now = (): number => read();
 
-let lastStamp = { at: NaN, text: '' };
+let lastSecond = { at: NaN, text: '' };
 
-/** ISO 8601 with milliseconds, UTC. Many facts are told in the same millisecond. */
+/** ISO 8601 with milliseconds, UTC. Many facts are told in the same second. */
 export function timestamp(): string {
-  const at = read();
-  if (at !== lastStamp.at) lastStamp = { at, text: new Date(at).toISOString() };
-  return lastStamp.text;
+  const at = Math.floor(read());
+  const milliseconds = ((at % 1000) + 1000) % 1000;
+  const second = at - milliseconds;
+  if (second !== lastSecond.at)
+    lastSecond = { at: second, text: new Date(second).toISOString().slice(0, 20) };
+  return `${lastSecond.text}${String(milliseconds).padStart(3, '0')}Z`;
 }
 
 /** Milliseconds from an arbitrary start that never go backwards, for durations. */

@@ -2,10 +2,25 @@
 import { crc32 } from 'node:zlib';
 import { FailureError } from '../core/types.ts';
 
-/** Returns the value as T, or throws a FailureError that names the place. Fields that it does not know are let through. */
-export type Shape<T> = (value: unknown, place: string) => T;
+/**
+ * Returns the value as T, or throws a FailureError that names where it is: field or index `name` of what is at `place`, or `place`
+ * itself. The two are joined where something is wrong only, because that takes longer than to check a number. Fields that it does
+ * not know are let through. The value itself is returned where nothing in it has to change.
+ */
+export type Shape<T> = (value: unknown, place: string, name?: string | number) => T;
 
-function wrong(place: string, expected: string, value: unknown): never {
+function joined(place: string, name: string | number | undefined): string {
+  if (name === undefined) return place;
+  if (typeof name === 'number') return `${place}[${name}]`;
+  return place === '' ? name : `${place}.${name}`;
+}
+
+/** Whose value is wrong, what it should be, and what it is. */
+function wrong(
+  place: string,
+  name: string | number | undefined,
+  { should, value }: { should: string; value: unknown },
+): never {
   const found =
     value === undefined
       ? 'missing'
@@ -14,47 +29,68 @@ function wrong(place: string, expected: string, value: unknown): never {
         : Array.isArray(value)
           ? 'a list'
           : typeof value;
-  throw new FailureError({ where: 'store', message: `${place} should be ${expected}, but is ${found}.` });
+  const message = `${joined(place, name)} should be ${should}, but is ${found}.`;
+  throw new FailureError({ where: 'store', message });
 }
 
-export const text: Shape<string> = (value, place) =>
-  typeof value === 'string' ? value : wrong(place, 'a text', value);
-export const yes: Shape<boolean> = (value, place) =>
-  typeof value === 'boolean' ? value : wrong(place, 'true or false', value);
-export const number: Shape<number> = (value, place) =>
-  typeof value === 'number' && Number.isFinite(value) ? value : wrong(place, 'a number', value);
-export const integer: Shape<number> = (value, place) =>
-  Number.isSafeInteger(value) ? (value as number) : wrong(place, 'a whole number', value);
-export const count: Shape<number> = (value, place) =>
+export const text: Shape<string> = (value, place, name) =>
+  typeof value === 'string' ? value : wrong(place, name, { should: 'a text', value });
+export const yes: Shape<boolean> = (value, place, name) =>
+  typeof value === 'boolean' ? value : wrong(place, name, { should: 'true or false', value });
+export const number: Shape<number> = (value, place, name) =>
+  typeof value === 'number' && Number.isFinite(value)
+    ? value
+    : wrong(place, name, { should: 'a number', value });
+export const integer: Shape<number> = (value, place, name) =>
+  Number.isSafeInteger(value) ? (value as number) : wrong(place, name, { should: 'a whole number', value });
+export const count: Shape<number> = (value, place, name) =>
   Number.isSafeInteger(value) && (value as number) >= 0
     ? (value as number)
-    : wrong(place, 'a whole number from 0', value);
+    : wrong(place, name, { should: 'a whole number from 0', value });
 
 export const oneOf =
   <V extends string>(...choices: readonly V[]): Shape<V> =>
-  (value, place) =>
-    choices.includes(value as V) ? (value as V) : wrong(place, `one of ${choices.join(', ')}`, value);
+  (value, place, name) =>
+    choices.includes(value as V)
+      ? (value as V)
+      : wrong(place, name, { should: `one of ${choices.join(', ')}`, value });
 
 export const orNull =
   <T>(shape: Shape<T>): Shape<T | null> =>
-  (value, place) =>
-    value === null ? null : shape(value, place);
+  (value, place, name) =>
+    value === null ? null : shape(value, place, name);
 
 export const list =
   <T>(shape: Shape<T>): Shape<T[]> =>
-  (value, place) =>
-    Array.isArray(value)
-      ? value.map((item, i) => shape(item, `${place}[${i}]`))
-      : wrong(place, 'a list', value);
+  (value, place, name) => {
+    if (!Array.isArray(value)) wrong(place, name, { should: 'a list', value });
+    const here = joined(place, name);
+    let items = value as unknown[];
+    for (let i = 0; i < items.length; i++) {
+      const item = shape(items[i], here, i);
+      if (item === items[i]) continue;
+      if (items === value) items = [...items];
+      items[i] = item;
+    }
+    // Every item was checked.
+    return items as T[];
+  };
+
+function objectOf(value: unknown, place: string, name: string | number | undefined): object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  return wrong(place, name, { should: 'an object', value });
+}
 
 /** An object whose names are data. */
 export const table =
   <T>(shape: Shape<T>): Shape<Record<string, T>> =>
-  (value, place) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) wrong(place, 'an object', value);
-    return Object.fromEntries(
-      Object.entries(value).map(([name, item]) => [name, shape(item, `${place}.${name}`)]),
-    );
+  (value, place, name) => {
+    const given = objectOf(value, place, name) as Record<string, unknown>;
+    const here = joined(place, name);
+    const entries = Object.entries(given).map(([key, item]) => [key, shape(item, here, key)] as const);
+    // Every value was checked.
+    if (entries.every(([key, item]) => item === given[key])) return given as Record<string, T>;
+    return Object.fromEntries(entries);
   };
 
 /** A field that may be absent; null counts as absent. */
@@ -71,18 +107,24 @@ export type Fields<T> = {
 };
 
 export const record = <T extends object>(fields: Fields<T>): Shape<T> => {
-  const entries = Object.entries<Shape<unknown> | Optional<unknown>>(fields);
-  return (value, place) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) wrong(place, 'an object', value);
-    const found: Record<string, unknown> = { ...value };
-    const prefix = place === '' ? '' : `${place}.`;
-    for (const [name, field] of entries) {
-      const here = prefix + name;
-      if (typeof field === 'function') found[name] = field(found[name], here);
-      else if (found[name] === undefined || found[name] === null) {
-        // Objects that something was deleted from are slow ever after.
-        if (name in found) delete found[name];
-      } else found[name] = field.optional(found[name], here);
+  const entries = Object.entries<Shape<unknown> | Optional<unknown>>(fields).map(([key, field]) =>
+    typeof field === 'function'
+      ? { key, shape: field, isOptional: false }
+      : { key, shape: field.optional, isOptional: true },
+  );
+  return (value, place, name) => {
+    const given = objectOf(value, place, name) as Record<string, unknown>;
+    const here = joined(place, name);
+    let found = given;
+    for (const { key, shape, isOptional } of entries) {
+      const old = given[key];
+      const isAbsent = isOptional && (old === undefined || old === null);
+      if (isAbsent && !(key in given)) continue;
+      const checked = isAbsent ? undefined : shape(old, here, key);
+      if (checked === old && !isAbsent) continue;
+      if (found === given) found = { ...given };
+      if (isAbsent) delete found[key];
+      else found[key] = checked;
     }
     // Every field of T was checked, and Fields is complete over T.
     return found as T;

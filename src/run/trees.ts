@@ -1,4 +1,5 @@
 /** Writes trees with their token columns, and reads them back. Knows nothing of the journal or of how a tree grew. */
+import { endianness } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Grown } from '../core/tree.ts';
@@ -51,32 +52,46 @@ export function openTrees(runFolder: string): TreeFiles {
   return { trees, tokens: openAppend(tokensPath, tokenEnd), index };
 }
 
+/** Where a tree lies. */
+export interface Placed {
+  span: Span;
+  tokens: TokenSpan;
+}
+
+/** Writes one tree; see writeTrees. */
+export const writeTree = (files: TreeFiles, tree: Tree, columns: TokenColumns): Placed =>
+  writeTrees(files, [{ tree, columns }])[0]!;
+
 /**
- * Appends the tokens, then the line, then the index entry, and says where they are. Throws where the tree and its
+ * Appends the trees' tokens, then their lines, then their index entries, and says where they are. Throws where a tree and its
  * columns do not belong together or a number is not finite, before anything is written.
  */
-export function writeTree(
-  files: TreeFiles,
-  tree: Tree,
-  columns: TokenColumns,
-): { span: Span; tokens: TokenSpan } {
-  const bytes = encodeColumns(columns);
-  const tokens = { offset: files.tokens.length, ...extentOf(columns), crc: crc32(bytes) };
-  const line = encodeTree({ ...tree, tokens });
-  const span = { offset: files.trees.length, length: line.length - 1 };
+export function writeTrees(files: TreeFiles, grown: readonly Grown[]): Placed[] {
+  const ends = { tokens: files.tokens.length, trees: files.trees.length };
+  const encoded = grown.map(({ tree, columns }) => {
+    const bytes = encodeColumns(columns);
+    const tokens = { offset: ends.tokens, ...extentOf(columns), crc: crc32(bytes) };
+    const line = encodeTree({ ...tree, tokens });
+    const span = { offset: ends.trees, length: line.length - 1 };
+    ends.tokens += bytes.length;
+    ends.trees += line.length;
+    const entry = Buffer.from(`${sealed(JSON.stringify(entryOf(tree, span.offset, span.length)))}\n`);
+    return { bytes, line, entry, placed: { span, tokens } };
+  });
   try {
-    append(files.tokens, bytes);
-    append(files.trees, line);
-    append(files.index, Buffer.from(`${sealed(JSON.stringify(entryOf(tree, span.offset, span.length)))}\n`));
+    append(files.tokens, Buffer.concat(encoded.map(({ bytes }) => bytes)));
+    append(files.trees, Buffer.concat(encoded.map(({ line }) => line)));
+    append(files.index, Buffer.concat(encoded.map(({ entry }) => entry)));
   } catch (error) {
     if (error instanceof FailureError) throw error;
+    const [first, ...others] = grown.map(({ tree }) => tree.id);
     throw new FailureError({
       where: 'store',
-      message: `Tree ${tree.id} cannot be written: ${(error as Error).message}`,
+      message: `Tree ${first}${others.length > 0 ? ` and ${others.length} more` : ''} cannot be written: ${(error as Error).message}`,
       fix: 'Free disk space or correct the folder’s rights, then resume the run.',
     });
   }
-  return { span, tokens };
+  return encoded.map(({ placed }) => placed);
 }
 
 /** Waits until all that was written is on the medium, tokens first. */
@@ -151,27 +166,19 @@ export function extentOf(columns: TokenColumns): Pick<TokenSpan, 'count' | 'alte
 /** As layout.ts says, little-endian. */
 export function encodeColumns(columns: TokenColumns): Uint8Array {
   const { ids, samplerLogProbs, trainerLogProbs, entropies, alternatives } = columns;
-  const count = ids.length;
-  const view = new DataView(new ArrayBuffer(tokenBytes({ offset: 0, ...extentOf(columns) })));
   for (const [name, column] of Object.entries({ samplerLogProbs, trainerLogProbs, entropies }))
-    if (column.length !== count)
+    if (column.length !== ids.length)
       throw new FailureError({
         where: 'bug',
-        message: `${name} has ${column.length} entries for ${count} tokens.`,
+        message: `${name} has ${column.length} entries for ${ids.length} tokens.`,
       });
-  for (let i = 0; i < count; i++) {
-    view.setInt32(4 * i, ids[i]!, true);
-    view.setFloat32(4 * (count + i), samplerLogProbs[i]!, true);
-    view.setFloat32(4 * (2 * count + i), trainerLogProbs[i]!, true);
-    view.setFloat32(4 * (3 * count + i), entropies[i]!, true);
-  }
-  if (alternatives) putAlternatives(view, count * TOKEN_BYTES, alternatives);
-  return new Uint8Array(view.buffer);
-}
-
-function putAlternatives(view: DataView, offset: number, { ids, logProbs }: Alternatives): void {
-  ids.forEach((id, i) => view.setInt32(offset + 4 * i, id, true));
-  logProbs.forEach((logProb, i) => view.setFloat32(offset + 4 * (ids.length + i), logProb, true));
+  const own = [ids, samplerLogProbs, trainerLogProbs, entropies];
+  const all = alternatives ? [...own, alternatives.ids, alternatives.logProbs] : own;
+  const bytes = Buffer.concat(
+    all.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength)),
+    tokenBytes({ offset: 0, ...extentOf(columns) }),
+  );
+  return endianness() === 'LE' ? bytes : bytes.swap32();
 }
 
 /** The inverse of encodeColumns, on copies of the bytes, of which there must be as many as the span says. */
@@ -234,8 +241,9 @@ function encodeTree(tree: TreeLine): Uint8Array {
 /** A tree's JSON; throws where a number is not finite, or the tree and its tokens do not belong together. */
 export function treeText(tree: TreeLine): string {
   const text = JSON.stringify(tree);
-  // What is not finite becomes null, and so does what is absent from an array.
-  if (/[:[,]null/.test(text)) refuseUnmeasured(tree);
+  // What is not finite becomes null; segments without credit are meant to be.
+  const nulls = text.match(/[:[,]null/g)?.length ?? 0;
+  if (nulls > (tree.credit?.hard.filter(credit => credit === null).length ?? 0)) refuseUnmeasured(tree);
   const covered = tree.segments.reduce((end, { start, count }) => Math.max(end, start + count), 0);
   if (covered !== tree.tokens.count) {
     const message = `Tree ${tree.id} has ${covered} tokens in its segments and ${tree.tokens.count} in its columns.`;

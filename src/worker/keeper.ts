@@ -10,11 +10,11 @@ import { makeFolder } from '../run/disk.ts';
 import { openEventFile } from '../run/eventFile.ts';
 import { FILES } from '../run/layout.ts';
 import { writeTrajectories } from '../run/trajectories.ts';
-import { closeTrees, openTrees, syncTrees, writeTree } from '../run/trees.ts';
+import { closeTrees, openTrees, syncTrees, writeTrees } from '../run/trees.ts';
 
 export interface Keeper {
-  /** Writes a tree with its columns and says where they lie; nothing where its step is not kept. */
-  write(grown: Grown): Pick<EventOf<'tree-finished'>, 'span' | 'tokens'>;
+  /** Writes a step's trees with their columns and says where each lies; nothing where the step is not kept. */
+  write(step: number, grown: readonly Grown[]): Pick<EventOf<'tree-finished'>, 'span' | 'tokens'>[];
   /** Exports a step's trajectories; asked before the step counts as finished, so that a step that is done again replaces them. */
   export(step: number, grown: readonly Grown[]): Promise<void>;
   /** Hears every fact after it was told. */
@@ -42,7 +42,7 @@ export function openKeeper(runFolder: string, config: Config, done: number): Kee
   const trainForced = config.rollout.limitAction === 'append-end-trained';
   const scalars = config.record.tensorboard ? openScalars(runFolder, done) : undefined;
   return {
-    write: ({ tree, columns }) => (isKept(config, tree.step) ? writeTree(trees, tree, columns) : {}),
+    write: (step, grown) => (isKept(config, step) ? writeTrees(trees, grown) : grown.map(() => ({}))),
     export: async (step, grown) => {
       if (config.record.parquet) await writeTrajectories(runFolder, step, grown, trainForced);
     },

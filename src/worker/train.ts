@@ -32,8 +32,8 @@ export interface Training extends Learners {
   control: Control;
   /** Appends a fact to the journal. */
   tell(fact: Fact, step: number): void;
-  /** Keeps a tree with its columns and says where; nothing where the step's trees are not kept. */
-  write(grown: Grown): Pick<EventOf<'tree-finished'>, 'span' | 'tokens'>;
+  /** Keeps a step's trees with their columns and says where; nothing where they are not kept. */
+  write(step: number, grown: readonly Grown[]): Pick<EventOf<'tree-finished'>, 'span' | 'tokens'>[];
   /** Exports a step's trees for other programs, where the config asks for it. */
   export(step: number, grown: readonly Grown[]): Promise<void>;
   /** Saves weights and optimiser after a step, once; returns the checkpoint's name. */
@@ -81,7 +81,7 @@ async function takeStep(run: Training, step: number): Promise<void> {
   if (updates === 0) await run.policy.forget(`${step}.`);
 
   for (const failure of brokenClaims(grown, config)) tell({ type: 'warned', failure }, step);
-  for (const one of grown) tell(treeFinished(one, run.write(one)), step);
+  run.write(step, grown).forEach((places, index) => tell(treeFinished(grown[index]!, places), step));
   await run.export(step, grown);
   const seconds = {
     total: (elapsed() - started) / 1000,

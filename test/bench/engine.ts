@@ -95,6 +95,7 @@ training('sample', 6);
 const logging = ours<LoggingResult>('logging', 'sample');
 note('loggingShare', logging.share);
 note('stepCpuSecondsOfSample', logging.cpuSecondsPerStep);
+note('loggingShare4M', ours<LoggingResult>('logging', '4M').share);
 trainingMore('4M', 6);
 stepping('4M');
 if (!flag('quick')) {

@@ -1,6 +1,6 @@
 /**
  * Takes one measurement in a process of its own and prints it as JSON: `train SHAPE THREADS kept|recomputed RUNS`,
- * `decode SHAPE THREADS ROWS`, `step SHAPE THREADS` or `logging sample`.
+ * `decode SHAPE THREADS ROWS`, `step SHAPE THREADS` or `logging sample|4M`.
  */
 import { measureDecoding } from './decode.ts';
 import { measureLogging } from './logging.ts';
@@ -16,7 +16,7 @@ const measures: Record<string, () => Promise<unknown>> = {
   train: () => measureTraining(shape, { threads, isKept: rest[0] === 'kept', runs: Number(rest[1]) }),
   decode: () => measureDecoding(shape, { threads, rows: Number(rest[0]) }),
   step: () => measureStep(shape, threads),
-  logging: measureLogging,
+  logging: () => measureLogging(shape === 'sample' ? 'sample' : '4M'),
 };
 const measure = measures[what ?? ''];
 if (!measure) throw new Error(`There is no measurement ${what}.`);

@@ -37,6 +37,20 @@ describe('journal', () => {
       );
     }));
 
+  it('stamps with milliseconds, also where the clock goes back', () =>
+    inFolder(folder => {
+      const start = Date.UTC(2026, 0, 2, 3, 4, 5);
+      let at = start;
+      const restore = setClock(() => at);
+      const journal = Journal.open(folder);
+      for (const ms of [0, 7, 999, 1000, 61_234, -1, -86_400_000, 7]) {
+        at = start + ms;
+        assert.equal(journal.tell(begun(1), 1).at, new Date(at).toISOString());
+      }
+      restore();
+      journal.close();
+    }));
+
   it('writes by itself soon after a fact was told', () =>
     inFolder(async folder => {
       const journal = Journal.open(folder);

@@ -15,7 +15,7 @@ import { interceptWrites } from '../../src/run/disk.ts';
 import { readOffsets, scan } from '../../src/run/offsets.ts';
 import { searchTrees } from '../../src/run/search.ts';
 import type { TreeFiles } from '../../src/run/trees.ts';
-import { closeTrees, openTrees, readColumns, readTree, writeTree } from '../../src/run/trees.ts';
+import { closeTrees, openTrees, readColumns, readTree, writeTree, writeTrees } from '../../src/run/trees.ts';
 import type { TokenColumns, Tree } from '../../src/core/types.ts';
 import { inFolder, smallTree } from './fixtures.ts';
 
@@ -169,6 +169,26 @@ describe('trees', () => {
         ['1.0', '2.0'],
       );
       assert.deepEqual(byIndex, byScan);
+    }));
+
+  it('of a step are written together, all or none', () =>
+    inFolder(async folder => {
+      const files = openTrees(folder);
+      const grown = [0, 1, 2].map(index => smallTree(1, index));
+      const [first, ...others] = grown;
+      const broken = { ...others[0]!, columns: { ...others[0]!.columns, ids: new Int32Array(3) } };
+      assert.throws(() => writeTrees(files, [first!, broken]), /samplerLogProbs has 12 entries for 3 tokens/);
+      assert.equal(files.trees.length + files.tokens.length + files.index.length, 0);
+      writeTree(files, smallTree(2, 0).tree, smallTree(2, 0).columns);
+      const places = writeTrees(files, grown);
+      closeTrees(files);
+      places.forEach(({ span, tokens }, i) => {
+        assert.equal(readTree(folder, span).id, grown[i]!.tree.id);
+        assert.deepEqual(readColumns(folder, tokens), grown[i]!.columns);
+      });
+      const [byIndex, byScan] = await indexes(folder);
+      assert.deepEqual(byIndex, byScan);
+      assert.equal(byScan.length, 4);
     }));
 
   it('are not written where they could not be read', () =>

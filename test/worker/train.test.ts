@@ -43,9 +43,12 @@ function loop(settings: Config, policy: Policy = scriptedPolicy(sumsScript), too
     tell(fact: Fact, step: number) {
       events.push({ seq: events.length, at: '2026-01-01T00:00:00.000Z', step, ...fact });
     },
-    write(grown) {
-      written.push(grown);
-      return { span: { offset: 0, length: 1 }, tokens: { offset: 0, count: grown.columns.ids.length } };
+    write(_step, grown) {
+      written.push(...grown);
+      return grown.map(({ columns }) => ({
+        span: { offset: 0, length: 1 },
+        tokens: { offset: 0, count: columns.ids.length },
+      }));
     },
     export: () => Promise.resolve(),
     save(step) {
