@@ -46,13 +46,22 @@ export function crossing({ xs, ys }: Curve, height: number): number | null {
   return xs[index - 1]! + share * (xs[index]! - xs[index - 1]!);
 }
 
-/** Area under the line from its first x to `to`, divided by that stretch: its mean height. NaN for no points before `to`. */
-export function meanHeight({ xs, ys }: Curve, to: number): number {
-  const count = xs.findLastIndex(x => x <= to) + 1;
-  if (count <= 1) return count === 1 ? ys[0]! : NaN;
+/**
+ * Area under the line from its first x to `to`, or to its last x where that comes first, divided by that stretch: its mean height. NaN
+ * for no points before `to`.
+ */
+export function meanHeight(curve: Curve, to: number): number {
+  const count = curve.xs.findLastIndex(x => x <= to) + 1;
+  if (count === 0) return NaN;
+  const [xs, ys] = [curve.xs.slice(0, count), curve.ys.slice(0, count)];
+  if (count < curve.xs.length && xs.at(-1)! < to) {
+    xs.push(to);
+    ys.push(valuesAt(curve, [to])[0]!);
+  }
+  if (xs.length === 1) return ys[0]!;
   let area = 0;
-  for (let i = 1; i < count; i++) area += ((ys[i]! + ys[i - 1]!) / 2) * (xs[i]! - xs[i - 1]!);
-  return area / (xs[count - 1]! - xs[0]!);
+  for (let i = 1; i < xs.length; i++) area += ((ys[i]! + ys[i - 1]!) / 2) * (xs[i]! - xs[i - 1]!);
+  return area / (xs.at(-1)! - xs[0]!);
 }
 
 /** Mean of each value and up to `count − 1` before it. */

@@ -20,7 +20,8 @@ import {
   type ExitCode,
   type Io,
 } from './commandLine.ts';
-import { compareRuns, measureRun, tableOf, type MeasuredRun } from './comparison.ts';
+import { compareRuns, measureRun, type MeasuredRun } from './comparison.ts';
+import { tableOf } from './comparisonTable.ts';
 import { realEquipment } from './equipment.ts';
 import { logTo, versions } from './launch.ts';
 import { evaluationLine, type Screen } from './progress.ts';

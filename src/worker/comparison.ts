@@ -2,11 +2,10 @@
 import { estimate, type Estimate, type Range } from '../core/bootstrap.ts';
 import { measuredOf, type TaskOutcome, type TrajectoryOutcome } from '../core/evaluation.ts';
 import type { StepSummary } from '../core/events.ts';
-import { change, decimal, percent, ranged, whole } from '../core/figures.ts';
 import { fold, type RunState } from '../core/fold.ts';
 import { streamKey } from '../core/random.ts';
 import { SMOOTHED_STEPS } from '../core/runComparison.ts';
-import { crossing } from '../core/runCurves.ts';
+import { crossing, meanHeight, type Curve } from '../core/runCurves.ts';
 import { FailureError } from '../core/types.ts';
 import { hasEvaluation, readEvaluation } from '../run/evaluations.ts';
 import { openRun } from '../run/reader.ts';
@@ -52,20 +51,22 @@ export interface ConfigResult {
   trajectories: number;
   /** Accuracy less the baseline's, by the same seeds and tasks. */
   versusBaseline: Estimate;
+  /** Mean height of the seeds' curves up to the calls that all runs made, by the same seeds less the baseline's. */
+  atEqualCalls: Estimate;
+  atEqualCallsVersusBaseline: Estimate;
   /** Calls until the curve reached the target; [seed], null where it never did. */
   callsToTarget: (number | null)[];
-  /**
-   * The same on the mean of the seeds' curves, and as a share of the baseline's, which reaches its own end by definition while its
-   * unluckier seeds may not; absent where the mean never did.
-   */
+  /** The same on the mean of the seeds' curves, and as a share of the baseline's; absent where the mean never did. */
   meanCallsToTarget?: number;
   shareOfBaseline?: number;
 }
 
 export interface Comparison {
   baseline: string;
-  /** Accuracy that the baseline ended with, on the curves. */
+  /** Accuracy at which so much of the baseline's rise is done, on the mean of its seeds' curves; see REACHED. */
   target: number;
+  /** Tool calls that every run made. */
+  equalCalls: number;
   /** What the curves are made of. */
   curve: 'held-out' | 'training';
   /** Tasks that not all runs were evaluated on: only curves and greedy accuracies speak of them. */
@@ -74,6 +75,12 @@ export interface Comparison {
   curves: Record<string, Record<number, CurvePoint[]>>;
   results: ConfigResult[];
 }
+
+/**
+ * Share of the baseline's rise that counts as its end. Its last point itself is as much luck as rise: of two configs that end alike, one
+ * reaches the other's last point or never does by chance.
+ */
+export const REACHED = 0.95;
 
 /** The numbers of a run that has finished. */
 export async function measureRun(folder: string, config: string): Promise<MeasuredRun> {
@@ -148,8 +155,9 @@ export function compareRuns(measured: readonly MeasuredRun[], baseline: string):
       .filter(({ config }) => config === name)
       .sort((a, b) => a.seed - b.seed)
       .map(run => ({ ...run, curve: curve(run) }));
-  const target = meanCurve(of(baseline)).at(-1)!.accuracy;
-  const results = names.map(name => resultOf(of(name), of(baseline), target));
+  const target = targetOf(meanCurve(of(baseline)));
+  const equalCalls = Math.min(...runs.map(({ toolCalls }) => toolCalls));
+  const results = names.map(name => resultOf(of(name), of(baseline), { target, equalCalls }));
   const own = results.find(({ config }) => config === baseline)!.meanCallsToTarget;
   for (const result of results)
     if (own !== undefined && own > 0 && result.meanCallsToTarget !== undefined)
@@ -161,11 +169,17 @@ export function compareRuns(measured: readonly MeasuredRun[], baseline: string):
   return {
     baseline,
     target,
+    equalCalls,
     curve: isHeldOut ? 'held-out' : 'training',
     left,
     curves: Object.fromEntries(curves) as Comparison['curves'],
     results,
   };
+}
+
+function targetOf(curve: readonly CurvePoint[]): number {
+  const [begin, end] = [curve[0]!.accuracy, curve.at(-1)!.accuracy];
+  return end > begin ? begin + REACHED * (end - begin) : end;
 }
 
 /** Differences go by task, so that every run must speak of the same ones, in the same order. */
@@ -194,13 +208,20 @@ type Curved = MeasuredRun & { curve: CurvePoint[] };
 const SHARE: Range = [0, 1];
 const DIFFERENCE: Range = [-1, 1];
 
-function resultOf(own: readonly Curved[], baseline: readonly Curved[], target: number): ConfigResult {
+function resultOf(
+  own: readonly Curved[],
+  baseline: readonly Curved[],
+  { target, equalCalls }: Pick<Comparison, 'target' | 'equalCalls'>,
+): ConfigResult {
   const { config, trajectories } = own[0]!;
   const of = (name: string, values: number[][], range?: Range): Estimate =>
     estimate(values, streamKey('comparison', config, name), range);
   const greedy = own.flatMap(run => (run.greedy === undefined ? [] : [run.greedy]));
   const callsToTarget = own.map(({ curve }) => callsToReach(curve, target));
   const onMean = callsToReach(meanCurve(own), target);
+  const heights = (runs: readonly Curved[]): number[] =>
+    runs.map(({ curve }) => meanHeight(lineOf(curve), equalCalls));
+  const [height, baseHeight] = [heights(own), heights(baseline)];
   return {
     config,
     seeds: own.map(({ seed }) => seed),
@@ -227,6 +248,16 @@ function resultOf(own: readonly Curved[], baseline: readonly Curved[], target: n
       ),
       DIFFERENCE,
     ),
+    atEqualCalls: of(
+      'equal calls',
+      height.map(each => [each]),
+      SHARE,
+    ),
+    atEqualCallsVersusBaseline: of(
+      'difference at equal calls',
+      height.map((each, i) => [each - baseHeight[i]!]),
+      DIFFERENCE,
+    ),
     callsToTarget,
     ...(onMean !== null && { meanCallsToTarget: onMean }),
   };
@@ -248,60 +279,14 @@ function meanCurve(runs: readonly Curved[]): CurvePoint[] {
   });
 }
 
+const lineOf = (curve: readonly CurvePoint[]): Curve => ({
+  xs: curve.map(({ toolCalls }) => toolCalls),
+  ys: curve.map(({ accuracy }) => accuracy),
+});
+
 /** Calls at which the line through the points first meets the target; null where it never does. */
 export const callsToReach = (curve: readonly CurvePoint[], target: number): number | null =>
-  crossing(
-    { xs: curve.map(({ toolCalls }) => toolCalls), ys: curve.map(({ accuracy }) => accuracy) },
-    target,
-  );
-
-/** The comparison as lines of a table. */
-export function tableOf({ baseline, target, curve, left, results }: Comparison): string[] {
-  const heads = [
-    'config',
-    'seeds',
-    'right',
-    'greedy',
-    'reward',
-    'tool calls',
-    `right less ${baseline}`,
-    `calls to ${percent(target)}`,
-    'share',
-  ];
-  const rows = results.map(result => [
-    result.config,
-    String(result.seeds.length),
-    ranged(result.accuracy),
-    result.greedy === undefined ? '–' : percent(result.greedy),
-    ranged(result.reward, value => change(value, 3)),
-    ranged(result.toolCalls, whole),
-    result.config === baseline ? '–' : ranged(result.versusBaseline, value => change(100 * value, 1)),
-    reachedText(result),
-    result.shareOfBaseline === undefined ? '–' : decimal(result.shareOfBaseline, 2),
-  ]);
-  const widths = heads.map((head, i) => Math.max(head.length, ...rows.map(row => row[i]!.length)));
-  const line = (cells: readonly string[]): string =>
-    cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('   ');
-  const { trajectories } = results[0]!;
-  const isEqual = results.every(result => result.trajectories === trajectories);
-  return [
-    line(heads),
-    ...rows.map(line),
-    `In brackets: 95 % intervals over seeds and tasks (Student’s t); two or three seeds say little, so that they are wide. Calls to ${percent(target)}, with which ${baseline} ends: by ${curve} accuracy, on the mean of the seeds’ curves.`,
-    ...(left === 0
-      ? []
-      : [`${whole(left)} held-out tasks are left out, because not all runs were evaluated on them.`]),
-    isEqual
-      ? `Every run has ${whole(trajectories)} trajectories.`
-      : `Trajectories differ: ${results.map(result => `${result.config} ${whole(result.trajectories)}`).join(', ')}.`,
-  ];
-}
-
-function reachedText({ callsToTarget, meanCallsToTarget }: ConfigResult): string {
-  const reached = callsToTarget.filter(calls => calls !== null).length;
-  const calls = meanCallsToTarget === undefined ? 'never' : whole(meanCallsToTarget);
-  return `${calls} (${reached} of ${callsToTarget.length} seeds)`;
-}
+  crossing(lineOf(curve), target);
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;

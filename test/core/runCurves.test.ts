@@ -31,7 +31,10 @@ describe('curves', () => {
   it('have a mean height up to a place', () => {
     // 0→1 over 10 and 1→3 over 20: (5 + 40) ÷ 30.
     assert.equal(meanHeight(slow, 30), 1.5);
-    assert.equal(meanHeight(slow, 29), 0.5);
+    // As far as 20, where it is 2 high: (5 + 15) ÷ 20.
+    assert.equal(meanHeight(slow, 20), 1);
+    assert.equal(meanHeight(slow, 99), 1.5);
+    assert.equal(meanHeight({ xs: [1, 3], ys: [7, 9] }, 1), 7);
     assert.equal(meanHeight({ xs: [1], ys: [7] }, 3), 7);
     assert.equal(meanHeight(slow, -1), NaN);
   });

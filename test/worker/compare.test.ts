@@ -7,13 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import { openRun } from '../../src/run/reader.ts';
-import {
-  callsToReach,
-  compareRuns,
-  tableOf,
-  type Comparison,
-  type MeasuredRun,
-} from '../../src/worker/comparison.ts';
+import { callsToReach, compareRuns, type Comparison, type MeasuredRun } from '../../src/worker/comparison.ts';
+import { tableOf } from '../../src/worker/comparisonTable.ts';
 import { runCommand as run, TINY_ROLLOUT, writeConfig, writeTasks } from '../fakes/commandLine.ts';
 import { makeTinyModel } from '../fakes/tinyModel.ts';
 
@@ -50,7 +45,7 @@ describe('comparison', () => {
     assert.equal(callsToReach([], 0.7), null);
   });
 
-  it('compares by the same seeds and tasks, and counts calls until the baseline’s end', () => {
+  it('compares by the same seeds and tasks, and counts calls until the baseline’s rise is done, and what equal calls came to', () => {
     const runs = [
       measured('arpo', 2, 520, [1, 1, 0, 1]),
       measured('grpo', 1, 1000, [1, 0, 0, 1]),
@@ -59,7 +54,9 @@ describe('comparison', () => {
     ];
     const comparison = compareRuns(runs, 'grpo');
     const [arpo, grpo] = comparison.results;
-    assert.equal(comparison.target, 0.6);
+    // From 0.2 the baseline rises to 0.6.
+    assert.ok(Math.abs(comparison.target - (0.2 + 0.95 * 0.4)) < 1e-12, `${comparison.target}`);
+    assert.equal(comparison.equalCalls, 480);
     assert.deepEqual([arpo!.accuracy.mean, grpo!.accuracy.mean, arpo!.reward.mean], [0.75, 0.5, 0.5]);
     assert.deepEqual(arpo!.seeds, [1, 2]);
     assert.equal(arpo!.versusBaseline.mean, 0.25);
@@ -70,12 +67,19 @@ describe('comparison', () => {
     );
     assert.equal(arpo!.versusBaseline.interval[1], 1);
     assert.deepEqual(grpo!.versusBaseline, { mean: 0, interval: [0, 0] });
-    assert.deepEqual(arpo!.callsToTarget, [480, 520]);
-    assert.equal(arpo!.shareOfBaseline, 0.5);
+    assert.deepEqual(
+      arpo!.callsToTarget.map(calls => Math.round(calls!)),
+      [456, 494],
+    );
+    // 480 calls take arpo's seeds to 0.6 and 0.5692, and grpo's to 0.392, on straight lines from 0.2.
+    assert.ok(Math.abs(arpo!.atEqualCalls.mean - (0.4 + 0.3846153846) / 2) < 1e-9);
+    assert.ok(Math.abs(grpo!.atEqualCalls.mean - 0.296) < 1e-9, `${grpo!.atEqualCalls.mean}`);
+    assert.ok(Math.abs(arpo!.atEqualCallsVersusBaseline.mean - 0.0963076923) < 1e-9);
+    assert.ok(Math.abs(arpo!.shareOfBaseline! - 0.5) < 1e-12);
     const table = tableOf(comparison);
     assert.match(
       table[1]!,
-      /^arpo +2 +75\.0 % \[.*\] +– +\+0\.500 \[.*\] +500 \[246, 754\] +\+25\.0 \[.*\] +500 \(2 of 2 seeds\) +0\.50$/,
+      /^arpo +2 +75\.0 % \[.*\] +– +\+0\.500 \[.*\] +500 \[246, 754\] +\+25\.0 \[.*\] +475 \(2 of 2 seeds\) +0\.50 +39\.2 % \[.*\] +\+9\.6 \[.*\]$/,
     );
   });
 
@@ -117,7 +121,10 @@ describe('comparison', () => {
       'grpo',
     );
     const result = comparison.results.find(({ config }) => config === 'slow')!;
-    assert.deepEqual(result.callsToTarget, [null, 800]);
+    assert.deepEqual(
+      result.callsToTarget.map(calls => calls && Math.round(calls)),
+      [null, 760],
+    );
     assert.equal(result.shareOfBaseline, undefined);
     assert.equal(result.meanCallsToTarget, undefined);
     assert.match(tableOf(comparison).join('\n'), /never \(1 of 2 seeds\)/);
