@@ -190,12 +190,15 @@ describe('session', () => {
     assert.equal(events.find(({ type }) => type === 'resumed')!.step, status.step);
   });
 
-  it('ends although somebody who is connected never hangs up', async () => {
+  it('ends although somebody who is connected never hangs up, and never reads what he asked for', async () => {
     const folder = await createTinyRun(join(parent, 'deaf'), { steps: 200, toolDelayMs: 2 });
     const working = workTiny(folder, { toolDelayMs: 2 });
     const deaf = connectSocket({ path: readLock(folder)!.socket, allowHalfOpen: true });
     deaf.on('error', () => undefined);
     await once(deaf, 'connect');
+    // More answers than the buffers between two processes hold.
+    const asks = Array.from({ length: 20_000 }, (_, id) => ({ kind: 'ask', id, verb: 'status', args: [] }));
+    deaf.write(asks.map(ask => `${JSON.stringify(ask)}\n`).join(''));
     const { remote } = await connectWorker(folder);
     await remote.stop();
     try {
