@@ -20,9 +20,12 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetri
 export const mochaHooks = {
   async afterAll() {
     this.timeout(2 * PATIENCE_MS);
-    // Mocha ends when nothing is alive any more: a server that a failed test left open would be waited for without an end.
-    setTimeout(sayWhatIsAlive, PATIENCE_MS).unref();
-    await assertNothingLeft();
+    try {
+      await assertNothingLeft();
+    } finally {
+      // Mocha ends when nothing is alive any more: a server that a failed test left open would be waited for without an end.
+      setTimeout(sayWhatIsAlive, PATIENCE_MS).unref();
+    }
   },
 };
 
@@ -49,7 +52,7 @@ function sayWhatIsAlive() {
   process.exit(1);
 }
 
-/** Other processes that have a folder in their environment; none where the system does not show environments. */
+/** Other processes whose temporary folder is this one or in it; none where the system does not show environments. */
 function processesOf(home) {
   if (process.platform !== 'linux') return [];
   const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name) && Number(name) !== process.pid);
@@ -57,7 +60,7 @@ function processesOf(home) {
     try {
       const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
       const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 300);
-      return variables.includes(`TMPDIR=${home}`) ? [{ pid: Number(pid), line }] : [];
+      return variables.some(one => one.startsWith(`TMPDIR=${home}`)) ? [{ pid: Number(pid), line }] : [];
     } catch {
       // Gone meanwhile, or another user's.
       return [];

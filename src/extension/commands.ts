@@ -9,7 +9,7 @@ import { BRANCH_COMMANDS } from './branchFromHere.ts';
 import { CHECK_COMMANDS } from './checkCommands.ts';
 import { COMPARE_RUNS_COMMANDS } from './compareCommands.ts';
 import { EVALUATION_COMMANDS } from './evaluationCommands.ts';
-import { COMPARE_COMMANDS } from './compareTrajectory.ts';
+import { COMPARE_TRAJECTORIES_COMMANDS } from './compareTrajectory.ts';
 import { CONTROL_COMMANDS } from './controlCommands.ts';
 import { DIAGNOSIS_COMMANDS } from './diagnosisCommand.ts';
 import { DRY_RUN_COMMANDS } from './dryRunCommand.ts';
@@ -67,7 +67,7 @@ const HANDLERS: Record<CommandName, Handler> = {
   ...EVALUATION_COMMANDS,
   ...COMPARE_RUNS_COMMANDS,
   ...TRAJECTORY_COMMANDS,
-  ...COMPARE_COMMANDS,
+  ...COMPARE_TRAJECTORIES_COMMANDS,
   ...BROWSE_COMMANDS,
   async openConfiguration(app, argument) {
     const runFolder = await runOf(app, targetOf(argument), COMMANDS.openConfiguration.title);

@@ -15,7 +15,7 @@ import { treeOf } from './treeSource.ts';
 
 const TITLE = 'Compare Trajectory with';
 
-export const COMPARE_COMMANDS = { compareTrajectory } satisfies Partial<
+export const COMPARE_TRAJECTORIES_COMMANDS = { compareTrajectory } satisfies Partial<
   Record<CommandName, (app: App, argument: unknown) => Promise<unknown>>
 >;
 

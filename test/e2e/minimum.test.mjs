@@ -5,43 +5,27 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { after, afterEach, before, describe, it } from 'mocha';
+import { after, describe, it } from 'mocha';
 import { fold } from '../../src/core/fold.ts';
 import { liveLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
-import {
-  hostProgram,
-  installExtension,
-  makeHome,
-  removeHome,
-  startBrowser,
-  startServer,
-  workbenchUrl,
-} from '../host/workbench.mjs';
+import { hostProgram } from '../host/workbench.mjs';
+import { inOneEditor } from './editor.mjs';
 import { goOnForLong, liveRunIn, sampleConfig } from './sampleFiles.mjs';
-import { until, userOf } from './user.mjs';
+import { until } from './user.mjs';
 
 describe('on the minimum VS Code', () => {
-  let home, server, browser, user, run;
+  let home, page, user, run;
 
-  before(async () => {
-    home = makeHome({ host: 'minimum' });
-    installExtension(home, 'out/branchpoint.vsix');
-    server = await startServer(home);
-    browser = await startBrowser({ width: 1400, height: 900 });
-    user = userOf(browser.page);
-    await browser.page.goto(workbenchUrl(server));
-  });
-  afterEach(async function () {
-    if (this.currentTest.state === 'failed') await user?.shoot('minimum-failed');
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
+  after(() => {
     const pid = run && liveLock(run)?.pid;
     if (pid) process.kill(pid, 'SIGKILL');
-    if (home) removeHome(home);
   });
+  inOneEditor(
+    'minimum',
+    () => ({ host: 'minimum', size: [1400, 900] }),
+    editor => ({ home, page, user } = editor),
+  );
 
   it('is the version that package.json names', () => {
     const { engines } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -50,7 +34,7 @@ describe('on the minimum VS Code', () => {
 
   it('opens the sample, and a worker on that VS Code’s runtime trains', async () => {
     await user.openSidebar('Branchpoint');
-    await browser.page.getByRole('button', { name: 'Open Sample' }).click();
+    await page.getByRole('button', { name: 'Open Sample' }).click();
     await user.reads(await user.dashboard('recorded'), 'Reward', /at step \d+/);
     goOnForLong(sampleConfig(home.user));
     await user.command('Branchpoint: Launch Run');

@@ -5,59 +5,42 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { after, afterEach, before, describe, it } from 'mocha';
+import { after, afterEach, describe, it } from 'mocha';
 import { fold } from '../../src/core/fold.ts';
 import { lastCheckpoint } from '../../src/run/checkpoint.ts';
 import { FILES } from '../../src/run/layout.ts';
 import { liveLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
-import {
-  installExtension,
-  makeHome,
-  removeHome,
-  startBrowser,
-  startServer,
-  workbenchUrl,
-} from '../host/workbench.mjs';
+import { inOneEditor } from './editor.mjs';
 import { goOnForLong, liveRunIn, sampleConfig } from './sampleFiles.mjs';
-import { until, userOf } from './user.mjs';
-
-const VSIX = 'out/branchpoint.vsix';
+import { until } from './user.mjs';
 
 describe('a newcomer', () => {
-  let home, server, browser, user;
+  let home, page, user;
   /** The run that was launched: its folder and its worker's process. */
   let run, pid;
 
-  before(async () => {
-    home = makeHome();
-    installExtension(home, VSIX);
-    server = await startServer(home);
-    browser = await startBrowser({ width: 1680, height: 1000 });
-    user = userOf(browser.page);
-    await browser.page.goto(workbenchUrl(server));
-  });
-  afterEach(async function () {
-    if (this.currentTest.state !== 'failed' || !browser) return;
-    await user.shoot('failed');
-    if (run && existsSync(join(run, FILES.log)))
-      console.log(readFileSync(join(run, FILES.log), 'utf8').slice(-2000));
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
+  after(() => {
     if (pid !== undefined && isAlive(pid)) process.kill(pid, 'SIGKILL');
-    if (home) removeHome(home);
+  });
+  inOneEditor(
+    'newcomer',
+    () => ({}),
+    editor => ({ home, page, user } = editor),
+  );
+  afterEach(function () {
+    if (this.currentTest.state === 'failed' && run && existsSync(join(run, FILES.log)))
+      console.log(readFileSync(join(run, FILES.log), 'utf8').slice(-2000));
   });
   const shoot = async name => {
     const folder = process.env.BRANCHPOINT_SHOTS;
-    if (folder) await browser.page.screenshot({ path: join(folder, `e2e-${name}.png`) });
+    if (folder) await page.screenshot({ path: join(folder, `e2e-${name}.png`) });
   };
 
   it('opens the sample by the button of the empty view and sees its recorded run', async () => {
     await user.openSidebar('Branchpoint');
     await shoot('welcome');
-    await browser.page.getByRole('button', { name: 'Open Sample' }).click();
+    await page.getByRole('button', { name: 'Open Sample' }).click();
     await user.row('recorded').waitFor();
     const dashboard = await user.dashboard('recorded');
     await user.reads(dashboard, 'Reward', /at step \d+/);
@@ -86,7 +69,7 @@ describe('a newcomer', () => {
       /growing step \d+: \d+ segments/,
     ])
       await user.tells(dashboard, 'header', told);
-    await user.tells(browser.page, '.statusbar', /step \d+\/4000 .*(trees? done|learning)/);
+    await user.tells(page, '.statusbar', /step \d+\/4000 .*(trees? done|learning)/);
     await user.reads(dashboard, 'Reward', /at step ([2-9]|\d\d)/);
     await user.reads(dashboard, 'Entropy', /at step ([2-9]|\d\d)/);
     await user.row(basename(run)).waitFor();
@@ -100,8 +83,8 @@ describe('a newcomer', () => {
     await worst.waitFor();
     assert.match(await worst.getAttribute('aria-label'), /^Worst .*: open trajectory \d+ of tree \d+\.\d+$/);
     await worst.click();
-    await browser.page.locator('.view-line', { hasText: '# Tree' }).first().waitFor();
-    await browser.page.locator('.view-overlays .cdr[class*="ced-"]').first().waitFor();
+    await page.locator('.view-line', { hasText: '# Tree' }).first().waitFor();
+    await page.locator('.view-overlays .cdr[class*="ced-"]').first().waitFor();
   });
 
   it('reloads the window and sees the same run go on', async () => {
@@ -135,7 +118,6 @@ describe('a newcomer', () => {
   });
 
   it('reads the trajectory as text: tinted tokens, and a token’s numbers on hover', async () => {
-    const { page } = browser;
     const head = page.locator('.view-line', { hasText: '# Tree' }).first();
     await head.waitFor();
     await page.locator('.view-overlays .cdr[class*="ced-"]').first().waitFor();
@@ -164,7 +146,6 @@ describe('a newcomer', () => {
   });
 });
 
-/** The only file under a folder whose name ends so, without the records that runs keep. */
 /** A tree of the run with a branch that the gate refused, if possible one where rewards differ too, and the first of those questions. */
 async function refused(folder) {
   const open = openRun(folder);

@@ -7,42 +7,25 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, before, describe, it } from 'mocha';
-import {
-  installExtension,
-  makeHome,
-  removeHome,
-  startBrowser,
-  startServer,
-  workbenchUrl,
-} from '../host/workbench.mjs';
-import { userOf } from './user.mjs';
+import { after, describe, it } from 'mocha';
+import { inOneEditor } from './editor.mjs';
 
 const TRUST = { 'security.workspace.trust.enabled': true, 'security.workspace.trust.startupPrompt': 'never' };
 
 describe('recorded runs in a restricted workspace', () => {
-  let home, workspace, server, browser, user;
+  let workspace, page, user;
 
-  before(async () => {
-    workspace = mkdtempSync(join(tmpdir(), 'branchpoint-workspace-'));
-    const made = spawnSync(process.execPath, ['test/host/workspace.ts', workspace], { encoding: 'utf8' });
-    assert.equal(made.status, 0, made.stderr);
-    home = makeHome({ settings: TRUST });
-    installExtension(home, 'out/branchpoint.vsix');
-    server = await startServer(home, { trust: false });
-    browser = await startBrowser({ width: 1400, height: 900 });
-    user = userOf(browser.page);
-    await browser.page.goto(workbenchUrl(server, workspace));
-  });
-  afterEach(async function () {
-    if (this.currentTest.state === 'failed') await user?.shoot('recorded-failed');
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-    if (home) removeHome(home);
-    if (workspace) rmSync(workspace, { recursive: true, force: true });
-  });
+  inOneEditor(
+    'recorded',
+    () => {
+      workspace = mkdtempSync(join(tmpdir(), 'branchpoint-workspace-'));
+      const made = spawnSync(process.execPath, ['test/host/workspace.ts', workspace], { encoding: 'utf8' });
+      assert.equal(made.status, 0, made.stderr);
+      return { folder: workspace, settings: TRUST, trust: false, size: [1400, 900] };
+    },
+    editor => ({ page, user } = editor),
+  );
+  after(() => workspace && rmSync(workspace, { recursive: true, force: true }));
 
   const dashboardOf = async run => {
     await user.command('Branchpoint: Open Run Dashboard');
@@ -72,9 +55,7 @@ describe('recorded runs in a restricted workspace', () => {
 
   it('starts nothing: a launch is refused and says how the workspace is trusted', async () => {
     await user.command('Branchpoint: Launch Run');
-    const said = browser.page
-      .locator('.notification-list-item-message', { hasText: 'trusted workspace' })
-      .first();
+    const said = page.locator('.notification-list-item-message', { hasText: 'trusted workspace' }).first();
     await said.waitFor();
     assert.match(await said.innerText(), /Launch Run: .*Workspaces: Manage Workspace Trust/);
   });

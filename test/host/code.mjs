@@ -6,6 +6,7 @@
 import { createServer } from 'node:http';
 import { resolve } from 'node:path';
 import { format } from 'node:util';
+import { assertNothingLeft } from '../leftovers.mjs';
 import { hostProgram, makeHome, removeHome, startBrowser, startServer, workbenchUrl } from './workbench.mjs';
 
 const LIMIT_MS = 10 * 60_000;
@@ -15,7 +16,11 @@ const NOISE =
 
 const { options, folders } = parse(process.argv.slice(2));
 if (options.version) console.log(hostProgram().version);
-else process.exit(await run());
+else {
+  const code = await run();
+  await assertNothingLeft();
+  process.exit(code);
+}
 
 function parse(args) {
   const options = {};

@@ -89,8 +89,10 @@ export async function startServer(home, { driver = false, trust = true, environm
   ];
   if (driver) args.push('--enable-smoke-test-driver');
   if (trust) args.push('--disable-workspace-trust');
-  // The server's sockets go into its own folder, so that they go away with it.
-  const env = { ...process.env, ...environment, XDG_RUNTIME_DIR: home.folder };
+  // The server's sockets and temporary files go into its own folder, so that they go away with it.
+  const temporary = join(home.folder, 'tmp');
+  mkdirSync(temporary, { recursive: true });
+  const env = { ...process.env, ...environment, XDG_RUNTIME_DIR: home.folder, TMPDIR: temporary };
   delete env.ELECTRON_RUN_AS_NODE;
   delete env.VSCODE_IPC_HOOK_CLI;
   const child = spawn(node, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -6,9 +6,9 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { fold } from '../../src/core/fold.ts';
@@ -16,17 +16,10 @@ import { FILES } from '../../src/run/layout.ts';
 import { liveLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { longRun } from '../bench/longRun.mjs';
-import { liveRunIn } from '../e2e/sampleFiles.mjs';
-import { until, userOf } from '../e2e/user.mjs';
+import { openEditor } from '../e2e/editor.mjs';
+import { liveRunIn, makeProject } from '../e2e/sampleFiles.mjs';
+import { until } from '../e2e/user.mjs';
 import { deedsOf } from '../fakes/sameRun.ts';
-import {
-  installExtension,
-  makeHome,
-  removeHome,
-  startBrowser,
-  startServer,
-  workbenchUrl,
-} from '../host/workbench.mjs';
 import { makeBigRun, makeLongRun } from './largeRuns.ts';
 import { shootViews } from './shots.mjs';
 
@@ -41,8 +34,6 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-const VSIX = 'out/branchpoint.vsix';
-const RECORDED = 'media/sample/run';
 /** Steps of the run that is killed: some seconds. */
 const KILLED_STEPS = 30;
 
@@ -54,18 +45,12 @@ const tell = (key, value) => {
 const random = seeded(Number(values.seed));
 const project = mkdtempSync(join(tmpdir(), 'branchpoint-long-'));
 try {
-  run(['.ci/package.mjs', '--out', VSIX]);
-  cpSync('media/sample', project, {
-    recursive: true,
-    filter: path => !/sample\/(make|run)(\/|$)/.test(path),
-  });
-  const runs = join(project, 'runs');
-  cpSync(RECORDED, join(runs, 'recorded'), { recursive: true });
+  run(['.ci/package.mjs', '--out', 'out/branchpoint.vsix']);
+  const runs = dirname(makeProject(project));
   const parts = values.parts.split(',');
   if (parts.includes('large')) await large(runs);
   if (parts.includes('killed')) await killed(runs);
-  if (parts.includes('shots'))
-    tell('shots', await shootViews({ project, vsix: VSIX, folder: resolve(values.shots) }));
+  if (parts.includes('shots')) tell('shots', await shootViews({ project, folder: resolve(values.shots) }));
 } finally {
   rmSync(project, { recursive: true, force: true });
 }
@@ -168,26 +153,16 @@ async function isFinished(folder) {
 }
 
 async function inEditor(act) {
-  const home = makeHome();
-  let server, browser;
+  const { server, user, close } = await openEditor({ folder: project });
   try {
-    installExtension(home, VSIX);
-    server = await startServer(home);
-    browser = await startBrowser({ width: 1680, height: 1000 });
-    const user = userOf(browser.page);
-    await browser.page.goto(workbenchUrl(server, project));
     await user.openSidebar('Branchpoint');
     await user.row('recorded').waitFor();
-    try {
-      await act({ user, server });
-    } catch (error) {
-      await user.shoot('long-failed');
-      throw error;
-    }
+    await act({ user, server });
+  } catch (error) {
+    await user.shoot('long-failed');
+    throw error;
   } finally {
-    await browser?.close();
-    await server?.close();
-    removeHome(home);
+    await close();
   }
 }
 

@@ -3,15 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeOtherRun } from '../e2e/sampleFiles.mjs';
-import { userOf } from '../e2e/user.mjs';
-import {
-  installExtension,
-  makeHome,
-  removeHome,
-  startBrowser,
-  startServer,
-  workbenchUrl,
-} from '../host/workbench.mjs';
+import { openEditor } from '../e2e/editor.mjs';
 
 const THEMES = { dark: 'Dark 2026', light: 'Light 2026', contrast: 'Default High Contrast' };
 
@@ -137,36 +129,29 @@ function prepare(project) {
 }
 
 /** Takes them into `folder`; returns how many. */
-export async function shootViews({ project, vsix, folder }) {
+export async function shootViews({ project, folder }) {
   mkdirSync(folder, { recursive: true });
   prepare(project);
   let taken = 0;
   for (const [theme, name] of Object.entries(THEMES)) {
-    const home = makeHome({ settings: { 'workbench.colorTheme': name } });
-    let server, browser;
+    const settings = { 'workbench.colorTheme': name };
+    const { page, user, close } = await openEditor({ folder: project, settings });
     try {
-      installExtension(home, vsix);
-      server = await startServer(home);
-      browser = await startBrowser({ width: 1680, height: 1000 });
-      const user = userOf(browser.page);
-      await browser.page.goto(workbenchUrl(server, project));
       await user.openSidebar('Branchpoint');
       await user.row('recorded').waitFor();
       for (const [view, open] of Object.entries(VIEWS)) {
         await user.command('View: Close All Editors');
         try {
-          await open({ user, page: browser.page });
+          await open({ user, page });
         } catch (error) {
           throw new Error(`${view} in ${theme}: ${error.message}`, { cause: error });
         } finally {
-          writeFileSync(join(folder, `${theme}-${view}.png`), await restingPicture(browser.page));
+          writeFileSync(join(folder, `${theme}-${view}.png`), await restingPicture(page));
         }
         taken++;
       }
     } finally {
-      await browser?.close();
-      await server?.close();
-      removeHome(home);
+      await close();
     }
   }
   return taken;
