@@ -73,6 +73,11 @@ export interface Drawn {
   entropy?: number;
 }
 
+/** Names a tree that was drawn again, so that it is not taken for a stored one. */
+export const replayedId = (tree: string, count: number): string => `${tree} replay ${count}`;
+
+export const isReplayed = (id: string): boolean => / replay \d+$/.test(id);
+
 /** `pieces` make the texts around a parting. */
 export function compareReplay(stored: Grown, again: Grown, pieces: Pieces): Replay {
   const keys = [keysOf(stored.tree), keysOf(again.tree)] as const;

@@ -8,9 +8,10 @@ import type { Drafts } from './drafts.ts';
 import type { DryRuns } from './dryRuns.ts';
 import type { Explorer } from './explorer.ts';
 import type { Log } from './failures.ts';
+import type { LinkedTexts } from './linkedTexts.ts';
 import type { Panels } from './panels.ts';
 import type { Places } from './places.ts';
-import type { Rescores } from './rescores.ts';
+import type { Replays } from './replays.ts';
 import type { Runs } from './runs.ts';
 import type { Trajectories } from './trajectories.ts';
 import type { Program } from './workers.ts';
@@ -29,7 +30,9 @@ export interface App {
   dryRuns: DryRuns;
   decorations: TokenDecorations;
   drafts: Drafts;
-  rescores: Rescores;
+  /** Outcomes of other rewards, and of trees that were drawn again. */
+  rescores: LinkedTexts;
+  replays: Replays;
   statusBar: StatusBar;
   /** A test answers in the user's place: VS Code shows no modal dialog to tests. */
   confirm: Confirm;

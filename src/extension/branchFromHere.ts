@@ -8,6 +8,7 @@ import { FailureError } from '../core/types.ts';
 import { listCheckpoints } from '../run/checkpoint.ts';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
+import { askProgram } from './asking.ts';
 import {
   argumentsOf,
   branchedFrom,
@@ -25,8 +26,6 @@ import { activeTrajectory } from './trajectoryCommands.ts';
 import { segmentAt } from './trajectoryMoves.ts';
 import { tokenAt } from './trajectoryText.ts';
 import { mustBeTrusted } from './trust.ts';
-import { unlinked } from './unlinked.ts';
-import { failureOf, lastLine, runProgram } from './workers.ts';
 
 const TITLE = COMMANDS.branchFromHere.title;
 
@@ -199,22 +198,13 @@ async function editResult(app: App, place: Place, plan: BranchPlan, result: stri
 /** Lets a worker draw, with its words as progress; undefined where it was cancelled. */
 async function drawn(app: App, place: Place, plan: BranchPlan): Promise<Branched | undefined> {
   const { runFolder, tree, path, segment } = place;
-  const ending = new AbortController();
-  const outcome = await vscode.window.withProgress(
-    {
-      location: vscode.ProgressLocation.Notification,
-      title: `Branching from tree ${tree.id}`,
-      cancellable: true,
-    },
-    (progress, token) => {
-      token.onCancellationRequested(() => ending.abort());
-      const line = (message: string): void => progress.report({ message: unlinked(message) });
-      return runProgram(app.program(), argumentsOf(runFolder, tree.id, plan), ending.signal, { line });
-    },
+  const outcome = await askProgram(
+    app,
+    `Branching from tree ${tree.id}`,
+    argumentsOf(runFolder, tree.id, plan),
   );
-  if (ending.signal.aborted) return undefined;
-  if (outcome.code !== 0) throw failureOf(outcome);
-  const branched = branchedFrom(lastLine(outcome.out));
+  if (outcome === undefined) return undefined;
+  const branched = branchedFrom(outcome);
   const said = sentenceOf(branched);
   app.log.info(said);
   vscode.window.setStatusBarMessage(`$(git-branch) ${said}`, 15_000);

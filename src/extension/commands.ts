@@ -20,6 +20,7 @@ import { RUN_COMMANDS } from './runCommands.ts';
 import { IMPORT_COMMANDS } from './importCommands.ts';
 import { RUN_LIST_COMMANDS } from './runListCommands.ts';
 import { SAMPLE_COMMANDS } from './sampleCommands.ts';
+import { REPLAY_COMMANDS } from './replayRollout.ts';
 import { RESCORE_COMMANDS } from './rescoreRollouts.ts';
 import { targetOf } from './target.ts';
 import { BROWSE_COMMANDS } from './trajectoryBrowser.ts';
@@ -34,6 +35,7 @@ const HANDLERS: Record<CommandName, Handler> = {
   ...CONTROL_COMMANDS,
   ...CHECK_COMMANDS,
   ...BRANCH_COMMANDS,
+  ...REPLAY_COMMANDS,
   ...RESCORE_COMMANDS,
   ...DRY_RUN_COMMANDS,
   async openDashboard(app, argument) {

@@ -18,7 +18,8 @@ import { evaluationOf } from './evaluationCommands.ts';
 import { evaluationVerbs } from './evaluationPanel.ts';
 import { Explorer } from './explorer.ts';
 import { inBackground } from './failures.ts';
-import { commandId, CONFIG_SUFFIX } from './names.ts';
+import { textsOf } from './linkedTexts.ts';
+import { commandId, CONFIG_SUFFIX, RESCORED } from './names.ts';
 import { ownProgram } from './ownProgram.ts';
 import { registerLanguageTools } from './languageTools.ts';
 import type { PanelSource } from './panels.ts';
@@ -26,14 +27,13 @@ import { Panels } from './panels.ts';
 import { Places } from './places.ts';
 import { registerSamples } from './evaluationSamples.ts';
 import { registerResolvedConfigs } from './resolvedConfigs.ts';
-import { Rescores } from './rescores.ts';
+import { Replays } from './replays.ts';
 import { Runs } from './runs.ts';
 import { setting } from './settings.ts';
 import { StatusBar } from './statusBar.ts';
 import { Trajectories } from './trajectories.ts';
 import { registerTrajectoryBrowser } from './trajectoryBrowser.ts';
 import { registerTrajectoryFeatures } from './trajectoryFeatures.ts';
-import type { Program } from './workers.ts';
 import { rowOf } from './treeList.ts';
 import { neighboursOf, treeOf, treeSource } from './treeSource.ts';
 
@@ -43,10 +43,9 @@ export function activate(context: vscode.ExtensionContext): App {
   const places = new Places(context.globalState);
   const runs = new Runs(places, log);
   const overlayChanged = new vscode.EventEmitter<void>();
-  const trajectories = new Trajectories(treeSource(runs), log);
-  const dist = vscode.Uri.joinPath(context.extensionUri, 'dist').fsPath;
-  const runtime = (): string => setting('nodePath') || process.execPath;
-  const program = (): Program => ({ script: join(dist, 'branchpoint.cjs'), runtime: runtime() });
+  const replays = new Replays();
+  const trajectories = new Trajectories(treeSource(runs, replays), log);
+  const { program, workerProgram } = programsOf(context);
   const configs = new ConfigDocuments();
   const checks = new Checks(program, trajectories, path => configs.messages(path));
   const source = panelSource(runs, () => app);
@@ -60,17 +59,15 @@ export function activate(context: vscode.ExtensionContext): App {
     trajectories,
     decorations: new TokenDecorations(trajectories, overlayChanged.event, log),
     drafts: new Drafts(context.globalStorageUri, commandId('useDraft')),
-    rescores: new Rescores(),
+    rescores: textsOf(RESCORED, 'rescoreRollouts'),
+    replays,
     statusBar: new StatusBar(runs),
     checks,
     configs,
     dryRuns: new DryRuns(context.workspaceState),
     confirm,
     program,
-    workerProgram: async () => ({
-      script: await ownProgram(dist, join(context.globalStorageUri.fsPath, 'program')),
-      runtime: runtime(),
-    }),
+    workerProgram,
   };
   const refresh = (): void => inBackground(log, 'Looking for runs', runs.refresh());
   context.subscriptions.push(
@@ -86,6 +83,7 @@ export function activate(context: vscode.ExtensionContext): App {
     registerResolvedConfigs(),
     app.drafts,
     app.rescores,
+    replays.texts,
     registerTrajectoryBrowser(context.extensionUri, log),
     app.statusBar,
     app.panels,
@@ -97,6 +95,22 @@ export function activate(context: vscode.ExtensionContext): App {
   );
   refresh();
   return app;
+}
+
+/** The program as it is shipped, and the copy that workers run. */
+function programsOf({
+  extensionUri,
+  globalStorageUri,
+}: vscode.ExtensionContext): Pick<App, 'program' | 'workerProgram'> {
+  const dist = vscode.Uri.joinPath(extensionUri, 'dist').fsPath;
+  const runtime = (): string => setting('nodePath') || process.execPath;
+  return {
+    program: () => ({ script: join(dist, 'branchpoint.cjs'), runtime: runtime() }),
+    workerProgram: async () => ({
+      script: await ownProgram(dist, join(globalStorageUri.fsPath, 'program')),
+      runtime: runtime(),
+    }),
+  };
 }
 
 /** Where runs are looked for, and how trajectories look, may change at any time. */

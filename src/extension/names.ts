@@ -33,6 +33,7 @@ export const COMMANDS = {
   parentBranch: { title: 'Go to Parent Branch', icon: 'git-branch' },
   compareTrajectory: { title: 'Compare Trajectory with…', icon: 'diff' },
   branchFromHere: { title: 'Branch from Here…', icon: 'git-branch' },
+  replayRollout: { title: 'Replay Rollout', icon: 'debug-rerun' },
   rescoreRollouts: { title: 'Re-score Rollouts…', icon: 'law' },
   useDraft: { title: 'Go On with This Text', icon: 'play' },
   browseTrajectories: { title: 'Browse Trajectories', icon: 'list-tree' },
@@ -82,6 +83,8 @@ export const TRAJECTORY = 'branchpoint-trajectory';
 export const RESOLVED_CONFIG = 'branchpoint-config';
 /** Documents of rewards that might have been. */
 export const RESCORED = 'branchpoint-rescored';
+/** Documents of what came of drawing trees again. */
+export const REPLAYED = 'branchpoint-replayed';
 export const CONFIG_SUFFIX = '.branchpoint.json';
 
 /** Ends the name of a trajectory's document. */

@@ -211,6 +211,7 @@ export class Panels implements vscode.Disposable {
       counterfactuals: tree => this.#source.counterfactuals(opened.subject.runFolder, tree),
       branchFrom: async (tree, path, segment) =>
         void (await run('branchFromHere', about({ tree, path, segment }))),
+      replay: async (tree, path) => void (await run('replayRollout', about({ tree, path }))),
       compare: async (one, other) => void (await run('compareTrajectory', { ...about(one), other })),
       runCommand: async command => void (await run(COMMANDS[command], about({}))),
       remember: subject => {

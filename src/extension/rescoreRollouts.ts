@@ -5,13 +5,13 @@ import type { Rescored } from '../core/rescore.ts';
 import { FailureError } from '../core/types.ts';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
+import { askProgram } from './asking.ts';
+import type { Link as CommandLink } from './linkedTexts.ts';
 import { COMMANDS, type CommandName } from './names.ts';
 import { runOf } from './pickers.ts';
-import { rewardTemplate } from './rescoreText.ts';
+import { layOutRescored, rewardTemplate, type Link } from './rescoreText.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
-import { unlinked } from './unlinked.ts';
-import { failureOf, lastLine, runProgram } from './workers.ts';
 
 const TITLE = COMMANDS.rescoreRollouts.title.replace('…', '');
 
@@ -56,32 +56,30 @@ async function askSteps(runFolder: string): Promise<string | undefined> {
   });
 }
 
-/** Characters of an outcome: some 150 for every trajectory. */
-const KEPT = 1 << 28;
-
 async function rescored(
   app: App,
   runFolder: string,
   steps: string,
   file: string,
 ): Promise<Rescored | undefined> {
-  const ending = new AbortController();
+  const run = basename(runFolder);
   const args = ['rescore', runFolder, `--reward=${file}`, `--steps=${steps.trim()}`, '--json'];
-  const outcome = await vscode.window.withProgress(
-    {
-      location: vscode.ProgressLocation.Notification,
-      title: unlinked(`Scoring ${basename(runFolder)} again`),
-      cancellable: true,
-    },
-    (progress, token) => {
-      token.onCancellationRequested(() => ending.abort());
-      const line = (message: string): void => progress.report({ message: unlinked(message) });
-      return runProgram(app.program(), args, ending.signal, { line, kept: KEPT });
-    },
+  const outcome = await askProgram(app, `Scoring ${run} again`, args);
+  if (outcome === undefined) return undefined;
+  const found = JSON.parse(outcome) as Rescored;
+  const { text, links } = layOutRescored(run, found);
+  await app.rescores.show(
+    { path: `/${run}/${run} re-scored`, query: runFolder },
+    { text, links: links.map(link => commandLink(runFolder, link)) },
   );
-  if (ending.signal.aborted) return undefined;
-  if (outcome.code !== 0) throw failureOf(outcome);
-  const found = JSON.parse(lastLine(outcome.out)) as Rescored;
-  await app.rescores.show(runFolder, found);
+  // One line a group, until the reader wants its trajectories.
+  await vscode.commands.executeCommand('editor.foldAll');
   return found;
 }
+
+const commandLink = (runFolder: string, { tree, path, ...place }: Link): CommandLink => ({
+  ...place,
+  command: path === undefined ? 'openTree' : 'openTrajectory',
+  argument: { runFolder, tree, path },
+  tooltip: path === undefined ? `Open tree ${tree}` : 'Open the trajectory as text',
+});

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { isCounterfactual } from '../core/counterfactual.ts';
 import { pieceOf, type Pieces } from '../core/pieces.ts';
+import { isReplayed } from '../core/replay.ts';
 import { commandId, TRAJECTORY } from './names.ts';
 import { LEGENDS, segmentLens } from './overlay.ts';
 import { setting } from './settings.ts';
@@ -58,13 +59,21 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
     command: commandId('branchFromHere'),
     arguments: [{ ...address, segment } satisfies Target],
   });
+  const replay: vscode.Command = {
+    title: 'Replay',
+    tooltip: 'Draws the tree again as it was drawn, and shows whether it comes out the same',
+    command: commandId('replayRollout'),
+    arguments: [address satisfies Target],
+  };
+  const isOfRun = !isReplayed(address.tree);
   const openTree = (segment?: number): vscode.Command => ({
     title: 'Open Tree',
     command: commandId('openTree'),
     arguments: [{ ...address, ...(segment !== undefined && { segment }) } satisfies Target],
   });
   return [
-    lens(0, openTree()),
+    ...(isOfRun ? [lens(0, openTree())] : []),
+    ...(isOfRun && !isCounterfactual(address.tree) && !trajectory.isGrowing ? [lens(0, replay)] : []),
     lens(0, {
       title: `Overlay: ${overlay} · ${LEGENDS[overlay]}`,
       tooltip: 'Show the next overlay',
@@ -73,9 +82,10 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
     ...layout.segments.flatMap(place => [
       // A lens without a command is plain text.
       lens(place.heading, { title: segmentLens(trajectory, place, credit), command: '' }),
-      lens(place.heading, openTree(place.segment)),
-      lens(place.heading, compare(place.segment)),
-      ...(isCounterfactual(address.tree) || trajectory.isGrowing
+      ...(isOfRun
+        ? [lens(place.heading, openTree(place.segment)), lens(place.heading, compare(place.segment))]
+        : []),
+      ...(!isOfRun || isCounterfactual(address.tree) || trajectory.isGrowing
         ? []
         : [lens(place.heading, branch(place.segment))]),
     ]),

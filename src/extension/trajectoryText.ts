@@ -3,6 +3,7 @@ import { isCounterfactual } from '../core/counterfactual.ts';
 import { change, counted } from '../core/figures.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { textOf, textOffsets } from '../core/pieces.ts';
+import { isReplayed } from '../core/replay.ts';
 import { isInLoss } from '../core/segmentCredit.ts';
 import { segmentsOf } from '../core/tree.ts';
 import type { Decision, Segment, SegmentKind, StopReason, TokenColumns, Tree } from '../core/types.ts';
@@ -150,13 +151,18 @@ function headLines(tree: Tree, path: number, indices: readonly number[], isGrowi
       `# Task ${tree.task.id} · this document follows the tree while it grows`,
     ];
   const lines = [
-    ...(isCounterfactual(tree.id)
-      ? ['# A counterfactual, drawn beside the training: nothing of it was trained on']
-      : []),
+    ...notTrained(tree.id),
     `# Tree ${tree.id} · trajectory ${path} of ${tree.paths.length} (${origin}) · ${scored} · advantage ${soft === undefined && tree.imported ? 'not logged' : signed(soft)} · ${counts} · ${endOf(stop)}`,
     `# Task ${tree.task.id}${tree.task.ability && ` (${tree.task.ability})`} · accepted: ${tree.task.references.join(' | ') || 'not logged'}${reward?.answer === undefined ? '' : ` · answered: ${reward.answer}`}`,
   ];
   return reward === undefined ? lines : [...lines, `# ${reward.reason}`];
+}
+
+/** Says so of what was not drawn in training. */
+function notTrained(tree: string): string[] {
+  if (isCounterfactual(tree))
+    return ['# A counterfactual, drawn beside the training: nothing of it was trained on'];
+  return isReplayed(tree) ? ['# Drawn again to be compared: nothing of it was stored or trained on'] : [];
 }
 
 /** Whether its counts of tokens say nothing. */

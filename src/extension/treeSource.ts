@@ -1,8 +1,10 @@
 /** Trees of runs, written or still growing, and what is known of them. Knows nothing of documents or views. */
 import { neighbours, type Neighbours } from '../core/neighbours.ts';
+import { isReplayed } from '../core/replay.ts';
 import type { Tree } from '../core/types.ts';
 import { openRun } from '../run/reader.ts';
 import { growingTree, withGrowing } from './growingTree.ts';
+import type { Replays } from './replays.ts';
 import type { Runs } from './runs.ts';
 import type { TreeSource } from './trajectories.ts';
 
@@ -22,10 +24,12 @@ export async function treeOf(
 export const neighboursOf = async (runs: Runs, runFolder: string, id: string): Promise<Neighbours> =>
   neighbours(withGrowing(await openRun(runFolder).trees(), await runs.state(runFolder)), id);
 
-export function treeSource(runs: Runs): TreeSource {
+/** `replays` has the trees that were drawn again, which no run has. */
+export function treeSource(runs: Runs, replays: Replays): TreeSource {
   return {
     onDidChange: runs.onDidChange,
     async tree(runFolder, id) {
+      if (isReplayed(id)) return replays.find(runFolder, id);
       const { tree, isGrowing } = await treeOf(runs, runFolder, id);
       return isGrowing ? { tree } : { tree, columns: await openRun(runFolder).columns(id) };
     },

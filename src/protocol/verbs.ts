@@ -109,6 +109,8 @@ export interface HostVerbs extends EvaluationVerbs, CompareVerbs {
   counterfactuals(tree: string): { counterfactuals: Counterfactual[]; failures: Failure[] };
   /** Asks the user what to draw from there; `show` is asked again when it is done. */
   branchFrom(tree: string, path: number, segment: number): void;
+  /** Draws the tree again and shows what differs; asks the user how tools shall answer. */
+  replay(tree: string, path: number): void;
   /** Shows two trajectories of the run side by side. */
   compare(one: TreePath, other: TreePath): void;
   /** Lets the window remember the subject over a reload. */

@@ -65,6 +65,13 @@ const ACTIONS: readonly Action[] = [
     meaning: 'Let a policy go on from here, beside the training, and see what it would have earned',
     act: (path, segment) => tree && report(host.branchFrom(tree.id, path, segment)),
   },
+  {
+    name: 'replay',
+    label: 'Replay',
+    needsPolicy: true,
+    meaning: 'Draw the tree again as it was drawn, and see whether it comes out the same',
+    act: path => tree && report(host.replay(tree.id, path)),
+  },
 ];
 
 const failure = element('div', { class: 'failure', id: 'failure', role: 'alert', hidden: true });

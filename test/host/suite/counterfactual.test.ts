@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
+import { isIdentical } from '../../../src/core/replay.ts';
 import type { Rescored } from '../../../src/core/rescore.ts';
 import type { App } from '../../../src/extension/app.ts';
 import type { Branched } from '../../../src/extension/branchPlan.ts';
-import { commandId, type CommandName, RESCORED, TRAJECTORY } from '../../../src/extension/names.ts';
+import { commandId, type CommandName, REPLAYED, RESCORED, TRAJECTORY } from '../../../src/extension/names.ts';
+import type { ReplayOutcome } from '../../../src/extension/replayText.ts';
 import { runProgram } from '../../../src/extension/workers.ts';
 import { counterfactualIds } from '../../../src/run/counterfactuals.ts';
 import { activated, closeEditors, hasPage, page, shoot, SMALL, until, WHOLE } from './host.ts';
@@ -86,6 +88,41 @@ describe('what might have been', () => {
       await run('branchFromHere', { runFolder, tree: '1.0~1', path: 2, segment: 1, samples: 1 }),
       undefined,
     );
+  });
+
+  it('is set against what was: a replay is identical, or a text says where it diverged and opens both sides', async () => {
+    const same = await run<ReplayOutcome>('replayRollout', { runFolder, tree: '1.0', tools: 'stored' });
+    assert.equal(same.weights.checkpoint, 'initial');
+    assert.ok(same.trees.length === 1 && isIdentical(same.trees[0]!));
+    // The same trees under another seed, which they were not drawn with.
+    const differing = join(folder, 'changed-1');
+    cpSync(runFolder, differing, { recursive: true });
+    const manifest = readFileSync(join(differing, 'run.json'), 'utf8');
+    writeFileSync(join(differing, 'run.json'), manifest.replace(/"seed": \d+/, '"seed": 99'));
+    const found = await run<ReplayOutcome>('replayRollout', {
+      runFolder: differing,
+      tree: '1.0',
+      path: 0,
+      tools: 'stored',
+    });
+    const [parted] = found.trees[0]!.paths;
+    assert.equal(parted!.cause?.kind, 'sampler');
+    const { document } = await active(TRAJECTORY);
+    const text = (await vscode.workspace.openTextDocument(document.uri)).getText();
+    assert.match(text, /^# Drawn again to be compared/);
+    await shoot('replay-diff');
+    const shown = vscode.workspace.textDocuments.find(({ uri }) => uri.scheme === REPLAYED)!;
+    assert.match(
+      shown.lineAt(0).text,
+      /^# changed-1, step 1, drawn again with the initial policy: 0 of 1 tree identical$/,
+    );
+    const links = await vscode.commands.executeCommand<vscode.DocumentLink[]>(
+      'vscode.executeLinkProvider',
+      shown.uri,
+    );
+    assert.equal(shown.getText(links[1]!.range), 'trajectory 0');
+    await vscode.window.showTextDocument(shown, { preview: false });
+    await shoot('replay');
   });
 
   it('is told of other rewards, from a text with the run’s own settings that is edited and gone on with', async () => {
