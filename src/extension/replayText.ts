@@ -3,7 +3,7 @@ import { isIdentical, type PathReplay, type Replay } from '../core/replay.ts';
 import { causeLines, pathName, pathVerdict, treeVerdict } from '../core/replayText.ts';
 import { FailureError } from '../core/types.ts';
 import type { LinkedText } from './linkedTexts.ts';
-import { counted } from './trajectoryText.ts';
+import { counted } from '../core/figures.ts';
 
 /** The program's outcome. */
 export interface ReplayOutcome {
