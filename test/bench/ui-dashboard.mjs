@@ -8,6 +8,7 @@
 /* global window, document, performance, requestAnimationFrame, Event, PointerEvent -- in the page */
 import { parseArgs } from 'node:util';
 import { longRun } from './longRun.mjs';
+import { printResult } from './print.mjs';
 import { openView } from './viewPage.mjs';
 
 const { values } = parseArgs({
@@ -89,13 +90,7 @@ try {
     hoverMs: round(hoverMs),
     bundleKiB: Math.round(bytes / 1024),
   };
-  console.log(
-    values.json
-      ? JSON.stringify(result)
-      : Object.entries(result)
-          .map(([name, value]) => `${name} ${value}`)
-          .join('\n'),
-  );
+  printResult(result, values.json);
 } finally {
   await view.close();
 }

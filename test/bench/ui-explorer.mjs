@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { runLabel, runRowDescription } from '../../src/extension/rows.ts';
 import { listRuns } from '../../src/extension/runList.ts';
 import { glanceAtAll } from '../../src/run/runs.ts';
+import { printResult } from './print.mjs';
 
 const { values } = parseArgs({
   options: { runs: { type: 'string', default: '1000' }, json: { type: 'boolean', default: false } },
@@ -67,13 +68,7 @@ try {
     againMs: round(warm.allMs),
     groupedMs: round(groupedMs),
   };
-  console.log(
-    values.json
-      ? JSON.stringify(result)
-      : Object.entries(result)
-          .map(([name, value]) => `${name} ${value}`)
-          .join('\n'),
-  );
+  printResult(result, values.json);
 } finally {
   rmSync(parent, { recursive: true, force: true });
 }

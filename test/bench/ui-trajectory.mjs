@@ -17,6 +17,7 @@ import { openRun } from '../../src/run/reader.ts';
 import { searchTrees } from '../../src/run/search.ts';
 import { sealed } from '../../src/run/shape.ts';
 import { closeTrees, openTrees, writeTree } from '../../src/run/trees.ts';
+import { printResult } from './print.mjs';
 import { openView } from './viewPage.mjs';
 
 const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
@@ -34,13 +35,7 @@ try {
     ...(await search(runFolder())),
     ...(await view()),
   };
-  console.log(
-    values.json
-      ? JSON.stringify(result)
-      : Object.entries(result)
-          .map(([name, value]) => `${name} ${value}`)
-          .join('\n'),
-  );
+  printResult(result, values.json);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -8,6 +8,7 @@
 /* global window, document, performance, requestAnimationFrame, MutationObserver, WheelEvent -- in the page */
 import { parseArgs } from 'node:util';
 import { largeTree } from './largeTree.mjs';
+import { printResult } from './print.mjs';
 import { openView } from './viewPage.mjs';
 
 const { values } = parseArgs({
@@ -99,13 +100,7 @@ try {
     keyMs: round(key.mean),
     bundleKiB: Math.round(bytes / 1024),
   };
-  console.log(
-    values.json
-      ? JSON.stringify(result)
-      : Object.entries(result)
-          .map(([name, value]) => `${name} ${value}`)
-          .join('\n'),
-  );
+  printResult(result, values.json);
 } finally {
   await view.close();
 }

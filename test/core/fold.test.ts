@@ -1,43 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { Event, Fact, StepSummary } from '../../src/core/events.ts';
+import type { Event, Fact } from '../../src/core/events.ts';
 import { emptyState, fold, foldInto, meanReward } from '../../src/core/fold.ts';
 import type { Decision } from '../../src/core/types.ts';
+import { refused } from '../fakes/decision.ts';
+import { stepSummary } from '../fakes/stepSummary.ts';
 
-const summary = (mean: number): StepSummary => ({
-  tasks: 1,
-  trajectories: 2,
-  reward: { mean, std: 0, p10: mean, p90: mean, parts: {} },
-  accuracy: mean,
-  entropy: { all: 0.5 },
-  branches: { asked: 2, taken: 1, refused: 1, noBudget: 0, filled: 0 },
-  toolCalls: { total: 1, byTool: { search: 1 }, errors: 0 },
-  groups: { allRight: 0, mixed: 1, allWrong: 0 },
-  tokens: { sampled: 9, unique: 12, expanded: 20, trained: 9 },
-  responseTokens: { mean: 8, max: 9 },
-  stops: { answer: 2 },
-  skippedUpdates: 0,
-  seconds: { total: 3, rollout: 2, learn: 1 },
-});
-
-const decision = (outcome: Decision['outcome']): Decision => ({
-  segment: 2,
-  path: 0,
-  round: 0,
-  rule: 'paper',
-  gate: 'bernoulli',
-  initialEntropy: 0.2,
-  entropy: 0.5,
-  entropyDelta: 0.3,
-  windowTokens: 10,
-  branchProbability: 0.5,
-  entropyWeight: 0.2,
-  probability: 0.56,
-  draw: 0.1,
-  made: 1,
-  total: 2,
-  outcome,
-});
+const decision = (outcome: Decision['outcome']): Decision => ({ ...refused, outcome });
 
 const started: Fact = {
   type: 'run-started',
@@ -88,7 +57,10 @@ function stepFacts(step: number, reward: number): [number, Fact][] {
       span: { offset: 0, length: 9 },
       tokens: { offset: 0, count: 12 },
     },
-    { type: 'step-finished', summary: summary(reward) },
+    {
+      type: 'step-finished',
+      summary: stepSummary({ reward: { mean: reward, std: 0, p10: reward, p90: reward, parts: {} } }),
+    },
     { type: 'checkpoint-saved', folder: `checkpoints/step-${step}`, hash: 'x', seconds: 0.1 },
   ];
   return facts.map(fact => [step, fact]);
@@ -133,7 +105,7 @@ describe('fold', () => {
       ],
     );
     assert.equal(tree!.calls[2]!.latencyMs, 12);
-    assert.equal(tree!.decisions[0]!.probability, 0.56);
+    assert.equal(tree!.decisions[0]!.probability, refused.probability);
     assert.equal(tree!.rewards, undefined);
   });
 

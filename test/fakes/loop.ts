@@ -5,7 +5,8 @@ import type { Preset } from '../../src/core/configKeys.ts';
 import type { Event, Fact } from '../../src/core/events.ts';
 import type { ObjectiveSettings } from '../../src/core/objective.ts';
 import type { Grown } from '../../src/core/tree.ts';
-import { makeControl } from '../../src/worker/status.ts';
+import type { Policy } from '../../src/worker/policy/policy.ts';
+import { makeControl, type Control } from '../../src/worker/status.ts';
 import { train, type Training } from '../../src/worker/train.ts';
 import { scriptedPolicy, type Script, type ScriptedPolicy } from './scriptedPolicy.ts';
 import { sums, sumsScript, sumsTools, tinyTokenizer } from './tinyWorld.ts';
@@ -56,24 +57,27 @@ export function smallConfig(preset: Preset, change: (config: Config) => void = (
   return config;
 }
 
-/** Three steps of a preset. */
-export async function trained(
-  preset: Preset,
-  change?: (config: Config) => void,
-  script: Script = sumsScript,
-): Promise<Trained> {
-  const config = smallConfig(preset, change);
-  const events: Event[] = [];
-  const written: Grown[] = [];
-  const policy = listening(script);
+/** The loop over fakes, ready to be trained, with all that it will tell, write, save and have measured. */
+export interface Loop {
+  run: Training;
+  control: Control;
+  events: Event[];
+  written: Grown[];
+  saved: number[];
+  evaluated: number[];
+}
+
+export function loop(config: Config, policy: Policy = scriptedPolicy(sumsScript), toolDelayMs = 0): Loop {
+  const [events, written, saved, evaluated]: [Event[], Grown[], number[], number[]] = [[], [], [], []];
+  const control = makeControl('loop', { steps: config.steps, groupSize: config.rollout.groupSize });
   const run: Training = {
     config,
     policy,
     dataset: { name: 'sums', tasks: sums(40), warnings: [] },
     tokenizer: tinyTokenizer,
-    tools: sumsTools(),
-    evaluations: { start: () => undefined, settled: () => Promise.resolve() },
-    control: makeControl('loop', { steps: config.steps, groupSize: config.rollout.groupSize }),
+    tools: sumsTools(toolDelayMs),
+    evaluations: { start: step => void evaluated.push(step), settled: () => Promise.resolve() },
+    control,
     tell(fact: Fact, step: number) {
       events.push({ seq: events.length, at: '2026-01-01T00:00:00.000Z', step, ...fact });
     },
@@ -85,8 +89,23 @@ export async function trained(
       }));
     },
     export: () => Promise.resolve(),
-    save: step => Promise.resolve(`step-${step}`),
+    save(step) {
+      if (saved.at(-1) !== step) saved.push(step);
+      return Promise.resolve(`step-${step}`);
+    },
   };
+  return { run, control, events, written, saved, evaluated };
+}
+
+/** Three steps of a preset. */
+export async function trained(
+  preset: Preset,
+  change?: (config: Config) => void,
+  script: Script = sumsScript,
+): Promise<Trained> {
+  const config = smallConfig(preset, change);
+  const policy = listening(script);
+  const { run, events, written } = loop(config, policy);
   await train(run, 0);
   return { events, written, policy, config };
 }

@@ -65,6 +65,9 @@ const change =
     });
   };
 
+/** A worker takes seconds; whoever takes longer waits for what never comes. */
+const LONGEST_WORK_MS = 180_000;
+
 /** One worker; resolves when its process has ended, whoever ended it. */
 async function workOn(
   folder: string,
@@ -76,7 +79,12 @@ async function workOn(
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  let hangs = false;
+  const end = (): void => void (hangs = child.kill('SIGKILL'));
+  const timer = setTimeout(end, LONGEST_WORK_MS);
   const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(timer);
+  if (hangs) throw new Error(`The worker had not ended after ${LONGEST_WORK_MS / 1000} s: ${argument}`);
   if (err !== '') throw new Error(`The worker wrote: ${err}`);
   return { code, ...(out !== '' && { counts: JSON.parse(out) as Counts }) };
 }

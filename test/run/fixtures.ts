@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Fact } from '../../src/core/events.ts';
 import { uniform } from '../../src/core/random.ts';
 import type { TokenColumns, Tree } from '../../src/core/types.ts';
+import { stepSummary } from '../fakes/stepSummary.ts';
 
 /** Runs `use` with a new folder and removes it afterwards. */
 export async function inFolder(use: (folder: string) => void | Promise<void>): Promise<void> {
@@ -109,22 +110,13 @@ export const STARTED: Fact = {
   seed: 1,
 };
 
+/** As a step tells it that made no update, so that it has no gradient. */
 export const finished = (reward: number): Fact => ({
   type: 'step-finished',
-  summary: {
-    tasks: 1,
-    trajectories: 2,
+  summary: stepSummary({
     reward: { mean: reward, std: 0.5, p10: 0, p90: 1, parts: { accuracy: reward } },
     accuracy: reward,
-    entropy: { all: 0.4 },
-    branches: { asked: 1, taken: 1, refused: 0, noBudget: 0, filled: 0 },
-    toolCalls: { total: 1, byTool: { search: 1 }, errors: 0 },
-    groups: { allRight: 0, mixed: 1, allWrong: 0 },
-    tokens: { sampled: 7, unique: 12, expanded: 20, trained: 7 },
-    responseTokens: { mean: 7, max: 7 },
-    stops: { answer: 2 },
     gradientNorm: NaN,
     skippedUpdates: 1,
-    seconds: { total: 1, rollout: 0.5, learn: 0.5 },
-  },
+  }),
 });

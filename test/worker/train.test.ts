@@ -1,64 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { defaults, type Config } from '../../src/core/config.ts';
-import type { Event, Fact } from '../../src/core/events.ts';
+import type { Config } from '../../src/core/config.ts';
+import type { Event } from '../../src/core/events.ts';
 import { fold } from '../../src/core/fold.ts';
-import type { Grown } from '../../src/core/tree.ts';
 import { stepSettings } from '../../src/worker/learn.ts';
-import type { Policy } from '../../src/worker/policy/policy.ts';
-import { makeControl } from '../../src/worker/status.ts';
-import { train, type Training } from '../../src/worker/train.ts';
+import { train } from '../../src/worker/train.ts';
+import { loop, smallConfig } from '../fakes/loop.ts';
 import { scriptedPolicy } from '../fakes/scriptedPolicy.ts';
-import { sums, sumsScript, sumsTools, tinyTokenizer } from '../fakes/tinyWorld.ts';
+import { sumsScript } from '../fakes/tinyWorld.ts';
 
-const config = (change: (config: Config) => void = () => undefined): Config => {
-  const made = defaults('arpo');
-  made.steps = 3;
-  Object.assign(made.rollout, { tasksPerStep: 4, groupSize: 6, initialRollouts: 3, maxResponseTokens: 400 });
-  made.checkpoint.every = 100;
-  made.algorithm.updatesPerStep = 1;
-  Object.assign(made.evaluation, { before: false, after: false, every: 0 });
-  change(made);
-  return made;
-};
-
-/** The loop over fakes, with everything it told and wrote. */
-function loop(settings: Config, policy: Policy = scriptedPolicy(sumsScript), toolDelayMs = 0) {
-  const events: Event[] = [];
-  const written: Grown[] = [];
-  const saved: number[] = [];
-  const evaluated: number[] = [];
-  const control = makeControl('loop', {
-    steps: settings.steps,
-    groupSize: settings.rollout.groupSize,
-  });
-  const run: Training = {
-    config: settings,
-    policy,
-    dataset: { name: 'sums', tasks: sums(40), warnings: [] },
-    tokenizer: tinyTokenizer,
-    tools: sumsTools(toolDelayMs),
-    evaluations: { start: step => void evaluated.push(step), settled: () => Promise.resolve() },
-    control,
-    tell(fact: Fact, step: number) {
-      events.push({ seq: events.length, at: '2026-01-01T00:00:00.000Z', step, ...fact });
-    },
-    write(_step, grown) {
-      written.push(...grown);
-      return grown.map(({ columns }) => ({
-        span: { offset: 0, length: 1 },
-        tokens: { offset: 0, count: columns.ids.length },
-      }));
-    },
-    export: () => Promise.resolve(),
-    save(step) {
-      if (saved.at(-1) !== step) saved.push(step);
-      return Promise.resolve(`step-${step}`);
-    },
-  };
-  return { run, control, events, written, saved, evaluated };
-}
-
+const config = (change?: (config: Config) => void): Config => smallConfig('arpo', change);
 const typesOf = (events: readonly Event[]): string[] =>
   events
     .map(({ type }) => type)

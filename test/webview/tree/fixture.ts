@@ -1,5 +1,6 @@
 /** Small trees and one of any size, for the tests of the view. Knows nothing of the page. */
 import type { Decision, Path, Segment, Tree } from '../../../src/core/types.ts';
+import { refused } from '../../fakes/decision.ts';
 
 export const segment = (parent: number, kind: Segment['kind'], count: number): Segment => ({
   parent,
@@ -19,19 +20,8 @@ export const path = (leaf: number, from?: Path['from']): Path => ({
 });
 
 export const decision = (at: number, outcome: Decision['outcome']): Decision => ({
+  ...refused,
   segment: at,
-  path: 0,
-  round: 0,
-  rule: 'paper',
-  gate: 'bernoulli',
-  initialEntropy: 0.2,
-  entropy: 0.5,
-  entropyDelta: 0.3,
-  windowTokens: 10,
-  branchProbability: 0.3,
-  entropyWeight: 0.5,
-  probability: 0.45,
-  draw: 0.2,
   made: 2,
   total: 4,
   outcome,
