@@ -1,5 +1,6 @@
 /** What a replay found, in sentences. Knows nothing of where they are read. */
 import { verdict } from './explain.ts';
+import { decimal } from './figures.ts';
 import type { Cause, Drawn, PathReplay, Replay } from './replay.ts';
 import type { Decision, Reward } from './types.ts';
 
@@ -26,7 +27,7 @@ const HEADS: Record<Cause['kind'], string> = {
 
 export const numbersSentence = (compared: number, largest: number): string =>
   compared === 0
-    ? 'no log p was measured both times'
+    ? 'nothing was drawn'
     : largest === 0
       ? `log p of ${compared} tokens equal to the bit`
       : `log p of ${compared} tokens within ${largest.toExponential(1)}`;
@@ -34,23 +35,24 @@ export const numbersSentence = (compared: number, largest: number): string =>
 /** What the difference hangs on, with the numbers or words of both sides; empty where there is none. */
 export function causeLines({ cause, compared, largestDifference, parting }: PathReplay): string[] {
   if (!cause) return [];
-  const before = `before it ${numbersSentence(compared, largestDifference)}`;
+  const before = compared === 0 ? [] : [`before it ${numbersSentence(compared, largestDifference)}`];
   switch (cause.kind) {
     case 'tool':
       return [
         `${cause.tool}(${quoted(cause.argument)})`,
         `stored (${cause.stored.outcome}): ${quoted(cause.stored.text)}`,
         `replay (${cause.again.outcome}): ${quoted(cause.again.text)}`,
-        before,
+        ...before,
       ];
     case 'sampler':
       return [
         ...textLines(parting),
         `${drawn('stored', cause.stored)}; ${drawn('replay', cause.again)}`,
-        before,
+        ...before,
+        likely(cause.stored, cause.again),
       ];
     case 'end':
-      return [`stored ${cause.stored}`, `replay ${cause.again}`, ...textLines(parting), before];
+      return [`stored ${cause.stored}`, `replay ${cause.again}`, ...textLines(parting), ...before];
     case 'decision':
       return [asked('stored', cause.stored), asked('replay', cause.again)];
     case 'group':
@@ -70,7 +72,16 @@ const textLines = (parting: PathReplay['parting']): string[] =>
       ];
 
 const drawn = (side: string, { logProb, entropy }: Drawn): string =>
-  `${side} log p ${logProb === undefined ? 'not measured' : logProb.toFixed(4)}, H ${entropy === undefined ? 'not measured' : entropy.toFixed(4)}`;
+  `${side} log p ${decimal(logProb, 4)}, H ${decimal(entropy, 4)}`;
+
+/** Distributions of the same entropy, to the bit, are the same. */
+function likely({ entropy }: Drawn, again: Drawn): string {
+  if (entropy === undefined || again.entropy === undefined)
+    return 'likely: other weights, or another sampler';
+  return entropy === again.entropy
+    ? 'likely: other random numbers, such as those of another seed, for H is equal to the bit'
+    : `likely: other weights, another engine or device, for H differs by ${Math.abs(again.entropy - entropy).toExponential(1)}`;
+}
 
 const asked = (side: string, decision: Decision | undefined): string =>
   decision === undefined

@@ -51,9 +51,11 @@ export function layOutReplay(
   const same = trees.filter(isIdentical).length;
   const lines = [
     `# ${run}, step ${step}, drawn again with ${weightsName(weights.checkpoint)}: ${same} of ${counted(trees.length, 'tree')} identical`,
-    tools === 'stored'
-      ? `# ${counted(answers.stored, 'call')} answered as they were answered, ${answers.live} that the stored tree does not have by the tools`
-      : `# ${counted(answers.live, 'call')} made anew`,
+    answers.stored + answers.live === 0
+      ? '# No tool was called'
+      : tools === 'stored'
+        ? `# ${counted(answers.stored, 'call')} answered as they were answered, ${answers.live} that the stored tree does not have by the tools`
+        : `# ${counted(answers.live, 'call')} made anew`,
     ...changed.map(sentence => `# ${sentence}`),
     '# Nothing in the run was changed. What was drawn is kept until the window closes.',
   ];

@@ -69,9 +69,31 @@ describe('a tree against its replay', () => {
       'after  …"ABCDEFGHI"',
       'stored "JK"…',
       'replay "aK"…',
-      'stored log p -1.0000, H not measured; replay log p -3.0000, H not measured',
+      'stored log p −1.0000, H not logged; replay log p −3.0000, H not logged',
       'before it log p of 5 tokens within 5.0e-1',
+      'likely: other weights, or another sampler',
     ]);
+  });
+
+  it('tells other random numbers from other weights by the entropy of the distribution that was drawn from', () => {
+    const drawn = (entropy: number): Grown =>
+      measured(({ columns }) => {
+        columns.ids[9] = 90 + entropy;
+        columns.entropies[9] = 1 + entropy / 8;
+      });
+    const last = (again: Grown): string => {
+      const { paths } = compareReplay(
+        measured(({ columns }) => (columns.entropies[9] = 1)),
+        again,
+        tinyPieces(),
+      );
+      return causeLines(paths[0]!).at(-1)!;
+    };
+    assert.match(last(drawn(0)), /^likely: other random numbers/);
+    assert.match(
+      last(drawn(2)),
+      /^likely: other weights, another engine or device, for H differs by 2\.5e-1$/,
+    );
   });
 
   it('blames a shared answer for all trajectories behind it', () => {
