@@ -9,6 +9,7 @@ import { exportCommand } from './exportCommand.ts';
 import { pauseCommand, resumeCommand, stopCommand, trainCommand } from './launch.ts';
 import { replayCommand } from './replayCommand.ts';
 import { rescoreCommand } from './rescoreCommand.ts';
+import { scoreCommand } from './scoreCommand.ts';
 import { sftCommand } from './sftCommand.ts';
 import { showCommand } from './showCommand.ts';
 
@@ -140,6 +141,20 @@ export const COMMANDS: Commands = {
       json: JSON_OPTION,
     },
     run: rescoreCommand,
+  },
+  score: {
+    args: ['RUN'],
+    sentence: 'Score a stored trajectory under two checkpoints, and see what training made likelier.',
+    options: {
+      tree: { value: 'ID', sentence: 'Of this tree, such as 3.0; needed.' },
+      path: { value: 'P', sentence: 'The trajectory P; needed.' },
+      checkpoints: {
+        value: 'A,B',
+        sentence: 'Two of step-N and initial, before and after; needed.',
+      },
+      json: JSON_OPTION,
+    },
+    run: scoreCommand,
   },
   export: {
     args: ['RUN'],
