@@ -22,7 +22,7 @@ async function openRollouts(app: App, argument: unknown): Promise<string | undef
     throw new FailureError({
       where: 'store',
       message: `${folder} has no rollouts of verl or prime-rl.`,
-      fix: 'Choose the folder that verl’s trainer.rollout_data_dir names, with <step>.jsonl in it, or a run of prime-rl, with rollouts/step_<n> in it. Compressed files are not read.',
+      fix: 'Choose the folder that verl’s trainer.rollout_data_dir names, with <step>.jsonl in it, or a run of prime-rl, with rollouts/step_<n> in it.',
     });
   await app.places.remember('imports', folder);
   await app.runs.add(folder);

@@ -11,11 +11,12 @@ import type { TreeEntry } from '../offsets.ts';
 import type { EventBatch, Run } from '../run.ts';
 import type { TreeLine } from '../treeShape.ts';
 import { watchFolder } from '../watch.ts';
+import { isCompressed } from './compressed.ts';
 import { factsOfFile, type Group, groupsOf, summaryOf } from './facts.ts';
 import type { Format, StepFile } from './format.ts';
 import { PRIME_RL } from './primeRl.ts';
-import { treeOf } from './sample.ts';
-import { type IndexedFile, indexFile, samplesIn } from './stepFile.ts';
+import { type Sample, treeOf } from './sample.ts';
+import { bytesOf, type IndexedFile, indexFile, samplesIn } from './stepFile.ts';
 import { VERL } from './verl.ts';
 
 const FORMATS: readonly Format[] = [VERL, PRIME_RL];
@@ -63,7 +64,12 @@ function orNothing<T>(read: () => T, nothing: T): T {
 const filesIn = (format: Format, folder: string): StepFile[] =>
   orNothing(() => format.filesIn(folder), []).filter(({ step }, i, files) => step !== files[i - 1]?.step);
 
-const headOf = (path: string): string => orNothing(() => readSpan(path, 0, HEAD).toString('utf8'), '');
+/** Of a compressed file its name must do: only those of a known format end so. */
+const headOf = (path: string): string =>
+  orNothing(
+    () => (isCompressed(path) && statSync(path).size > 0 ? '{' : readSpan(path, 0, HEAD).toString('utf8')),
+    '',
+  );
 
 /** The index of a folder: of each file what its former look found. */
 interface Index {
@@ -148,21 +154,27 @@ const broken = (message: string, fix?: string): FailureError =>
   new FailureError({ where: 'store', message, ...(fix !== undefined && { fix }) });
 
 /** Reads the group's rows, and nothing else of the file. */
-function readGroup(
+async function readGroup(
   { source, ...format }: Format,
   { entry, rows, file }: Group & { file: IndexedFile },
-): TreeLine {
-  const samples = rows.map(({ offset, length, nth }) => {
-    const text = readSpan(file.path, offset, length).toString('utf8');
-    try {
-      const sample = samplesIn({ source, ...format }, text)[nth];
-      if (sample) return sample;
-    } catch {
-      // What is wrong with the bytes says less than that they are others than before.
-    }
-    throw broken(`${file.path} was changed while it was read.`, 'Open the tree again.');
-  });
+): Promise<TreeLine> {
+  const samples: Sample[] = [];
+  for (const row of rows) {
+    const text = (await bytesOf(file.path, row)).toString('utf8');
+    const sample = sampleIn({ source, ...format }, text, row.nth);
+    if (!sample) throw broken(`${file.path} was changed while it was read.`, 'Open the tree again.');
+    samples.push(sample);
+  }
   return treeOf({ id: entry.id, step: entry.step, source }, samples);
+}
+
+/** What is wrong with the bytes says less than that they are others than before. */
+function sampleIn(format: Format, text: string, nth: number): Sample | undefined {
+  try {
+    return samplesIn(format, text)[nth];
+  } catch {
+    return undefined;
+  }
 }
 
 /** What was not logged is not a number, as in columns of our own. */

@@ -1,11 +1,12 @@
 /**
  * Rollouts that prime-rl's orchestrator writes, in a folder `rollouts/step_<n>` per step: `train_rollouts.jsonl` with a row per rollout
  * (verifiers 0.x: `prompt`, `completion`, `reward`; later a graph of messages: `nodes`, `rewards`), then
- * `train/effective/traces.jsonl`, of graphs or of episodes that hold several. Compressed streams are not read.
+ * `train/effective/traces.jsonl`, of graphs or of episodes that hold several; each may be compressed.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Reward, StopReason } from '../../core/types.ts';
+import { COMPRESSIONS } from './compressed.ts';
 import {
   answersIn,
   aside,
@@ -24,7 +25,7 @@ const NAMES = [
   join('train', 'effective', 'traces.jsonl'),
   join('train', 'all', 'traces.jsonl'),
   'train_rollouts.jsonl',
-];
+].flatMap(name => [name, ...COMPRESSIONS.map(compression => name + compression)]);
 
 export const PRIME_RL: Format = {
   source: 'prime-rl',

@@ -3,7 +3,8 @@ import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { Failure } from '../../core/types.ts';
 import { FailureError } from '../../core/types.ts';
-import { type Line, readSpan, wholeLines } from '../lines.ts';
+import { endOf, type Line, readSpan, split, wholeLines } from '../lines.ts';
+import { inflated, isCompressed } from './compressed.ts';
 import { type Format, isRecord, type StepFile } from './format.ts';
 import { factsOf, type Sample, type SampleFacts } from './sample.ts';
 
@@ -31,6 +32,8 @@ export async function indexFile(format: Format, file: StepFile, former?: Indexed
   const { size, mtimeMs, ino } = await fs.promises.stat(file.path);
   const stamp = `${size}@${mtimeMs} ${ino}`;
   if (former?.stamp === stamp) return former;
+  if (isCompressed(file.path))
+    return { ...file, size, mtimeMs, stamp, ...(await readInflated(format, file)) };
   const isGrown =
     former !== undefined && size > former.size && checkOf(file.path, former.read.next) === former.read.check;
   const read = isGrown
@@ -42,6 +45,27 @@ export async function indexFile(format: Format, file: StepFile, former?: Indexed
   }
   read.check = checkOf(file.path, read.next);
   return { ...file, size, mtimeMs, stamp, ...withTail(format, file, read), read };
+}
+
+/** All of a compressed file, also where it has only grown: offsets are those of what was compressed. */
+async function readInflated(
+  format: Format,
+  file: StepFile,
+): Promise<Pick<IndexedFile, 'rows' | 'damage' | 'read'>> {
+  const read: IndexedFile['read'] = { rows: [], damage: [], next: 0, lines: 0, check: 0 };
+  const bytes = await inflated(file.path);
+  for (const line of split(bytes, 0)) {
+    take(format, file, line, read);
+    read.next = endOf(line);
+  }
+  return { ...tailOf(format, file, read, bytes.subarray(read.next)), read };
+}
+
+/** The bytes that a row was read from. */
+export async function bytesOf(path: string, { offset, length }: IndexRow): Promise<Buffer> {
+  return isCompressed(path)
+    ? (await inflated(path)).subarray(offset, offset + length)
+    : readSpan(path, offset, length);
 }
 
 /** Of the first and the last bytes before a place: a file that was rewritten begins or goes on otherwise. */
@@ -84,15 +108,24 @@ export function samplesIn(format: Format, text: string): Sample[] {
   return format.samplesOf(row);
 }
 
-/** Some writers leave out the last line's end; one that is torn tells nothing yet, and is no damage. */
 function withTail(
   format: Format,
   file: StepFile,
-  { rows, damage, next, lines }: IndexedFile['read'],
+  read: IndexedFile['read'],
 ): Pick<IndexedFile, 'rows' | 'damage'> {
-  const size = fs.statSync(file.path).size - next;
-  if (size <= 0 || size > LONGEST_TAIL) return { rows, damage };
-  const bytes = readSpan(file.path, next, size);
+  const size = fs.statSync(file.path).size - read.next;
+  const isRow = size > 0 && size <= LONGEST_TAIL;
+  return tailOf(format, file, read, isRow ? readSpan(file.path, read.next, size) : Buffer.alloc(0));
+}
+
+/** Some writers leave out the last line's end; one that is torn tells nothing yet, and is no damage. */
+function tailOf(
+  format: Format,
+  file: StepFile,
+  { rows, damage, next, lines }: IndexedFile['read'],
+  bytes: Buffer,
+): Pick<IndexedFile, 'rows' | 'damage'> {
+  if (bytes.length === 0) return { rows, damage };
   const found: Found = { rows: [], damage: [], lines };
   take(format, file, { text: bytes.toString('utf8'), offset: next, length: bytes.length }, found);
   return { rows: [...rows, ...found.rows], damage };

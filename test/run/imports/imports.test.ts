@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, it } from 'mocha';
 import type { Event } from '../../../src/core/events.ts';
 import { fold, type RunState } from '../../../src/core/fold.ts';
+import type { FailureError } from '../../../src/core/types.ts';
+import { unframed } from '../../../src/run/imports/compressed.ts';
 import { openRun } from '../../../src/run/reader.ts';
 import { glanceAt } from '../../../src/run/runs.ts';
 import { writeLabel } from '../../../src/run/label.ts';
@@ -289,6 +292,56 @@ describe('rollouts of prime-rl', () => {
       assert.deepEqual([tree.task.question, tree.task.ability], ['What is the capital of Perú?', 'wiki']);
       // The folder of rollouts can be named as well as the run's.
       assert.equal((await openRun(join(folder, 'rollouts')).trees()).length, 3);
+    }));
+
+  it('are read where their files are compressed, in one piece or in many, and while one is written', () =>
+    inFolder(async folder => {
+      const at = (step: number, name: string): string => join(folder, 'rollouts', `step_${step}`, name);
+      const right = { ...FLAT, example_id: 8 };
+      const lines = (...rows: Values[]): Buffer =>
+        Buffer.from(rows.map(one => `${JSON.stringify(one)}\n`).join(''));
+      const put = (path: string, bytes: Buffer): void => {
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, bytes);
+        age(path);
+      };
+      put(at(0, 'train_rollouts.jsonl.gz'), gzipSync(lines(FLAT, { ...FLAT, reward: 0 }, right)));
+      put(
+        at(1, 'train_rollouts.jsonl.zst'),
+        Buffer.concat([lines(FLAT), lines(right, right)].map(part => zstdCompressSync(part))),
+      );
+      const noise = lines(...Array.from({ length: 400 }, (_, i) => ({ ...FLAT, example_id: Math.sin(i) })));
+      const whole = gzipSync(noise);
+      put(at(2, join('train', 'effective', 'traces.jsonl.gz')), whole.subarray(0, whole.length / 2));
+      const { summaries, run } = await stateOf(folder);
+      assert.equal(run?.source, 'prime-rl');
+      assert.deepEqual(
+        summaries.slice(0, 2).map(({ summary }) => [summary.trajectories, summary.tasks]),
+        [
+          [3, 2],
+          [3, 2],
+        ],
+      );
+      const torn = summaries[2]!.summary.trajectories;
+      assert.ok(torn > 20 && torn < 399, `${torn} of 400 are whole`);
+      const opened = openRun(folder);
+      for (const { id, paths } of (await opened.trees()).slice(0, 6))
+        assert.equal((await opened.tree(id)).paths.length, paths, id);
+      assert.equal((await glanceAt(folder))!.summary.step, 2);
+    }));
+
+  it('say what cannot be decompressed, and where the editor is too old to', () =>
+    inFolder(async folder => {
+      const path = join(folder, 'rollouts', 'step_1', 'train_rollouts.jsonl.gz');
+      write(path, ['{"prompt": "not compressed"}']);
+      await assert.rejects(openRun(folder).events(), /train_rollouts\.jsonl\.gz cannot be decompressed/);
+      const { status, problem } = (await glanceAt(folder))!.summary;
+      assert.deepEqual([status, /cannot be decompressed/.test(problem!)], ['unreadable', true]);
+      await assert.rejects(unframed(Buffer.from('x'), 'a.zst', {}), (error: FailureError) => {
+        assert.match(error.failure.message, /a\.zst is compressed by zstd, which Node [\d.]+ cannot read/);
+        assert.match(error.failure.fix!, /Update VS Code, or .*zstd -d a\.zst/);
+        return true;
+      });
     }));
 
   it('are read as graphs of messages with weighted rewards and tokens, alone and in episodes', () =>
