@@ -25,6 +25,8 @@ const REMEMBERED = { filter: 'runs.filter', grouping: 'runs.grouping' } as const
 
 /** What tells menus and the welcome page that a filter is on. */
 const FILTERED = 'branchpoint.runsFiltered';
+/** What tells keys that they would do what is refused: nothing is written beside another program's rollouts. */
+const IMPORTED_SELECTED = 'branchpoint.importedSelected';
 
 export class Explorer implements vscode.TreeDataProvider<Row>, vscode.Disposable {
   readonly #runs: Runs;
@@ -59,6 +61,7 @@ export class Explorer implements vscode.TreeDataProvider<Row>, vscode.Disposable
         this.#refreshRows(row => row.kind === 'checks' && row.runFolder === subject),
       ),
       this.view.onDidExpandElement(({ element }) => this.#checkWhenOpened(element)),
+      this.view.onDidChangeSelection(() => this.#tellSelected()),
     ];
     this.#describe();
   }
@@ -135,6 +138,11 @@ export class Explorer implements vscode.TreeDataProvider<Row>, vscode.Disposable
   #describe(): void {
     this.view.description = listDescription(this.filter, this.grouping) ?? '';
     void vscode.commands.executeCommand('setContext', FILTERED, this.filter !== '');
+  }
+
+  #tellSelected(): void {
+    const hasImported = this.selectedRuns.some(folder => this.#runs.get(folder)?.source !== undefined);
+    void vscode.commands.executeCommand('setContext', IMPORTED_SELECTED, hasImported);
   }
 
   /** Draws a run again, or the list where that is what changed: a new status may move the run, or take it out. */

@@ -217,7 +217,7 @@ function treeFace({ tree, entry, runFolder }: RowOf<'tree'>, { state }: Known): 
     description,
     spoken: `Tree ${tree}, ${description}, ${entry?.question ?? ''}`,
     tooltip: `Tree ${tree}${entry === undefined ? '' : `: ${entry.question}`}`,
-    context: 'tree',
+    context: state.run?.source === undefined ? 'tree' : 'importedTree',
     command: {
       command: commandId('openTree'),
       title: 'Open Rollout Tree',

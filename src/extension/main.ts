@@ -78,7 +78,7 @@ export function activate(context: vscode.ExtensionContext): App {
     app.checks,
     configs,
     registerConfigFeatures(app),
-    registerTrajectoryFeatures(trajectories, overlayChanged.event),
+    registerTrajectoryFeatures(trajectories, overlayChanged.event, log),
     app.decorations,
     registerResolvedConfigs(),
     app.drafts,

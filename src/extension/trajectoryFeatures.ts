@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { isCounterfactual } from '../core/counterfactual.ts';
 import { pieceOf, type Pieces } from '../core/pieces.ts';
 import { isReplayed } from '../core/replay.ts';
+import { inBackground, type Log } from './failures.ts';
 import { commandId, TRAJECTORY } from './names.ts';
 import { LEGENDS, segmentLens } from './overlay.ts';
 import { setting } from './settings.ts';
@@ -16,9 +17,11 @@ import { lineOf, tokenAt } from './trajectoryText.ts';
 export function registerTrajectoryFeatures(
   trajectories: Trajectories,
   changed: vscode.Event<void>,
+  log: Log,
 ): vscode.Disposable {
   const selector: vscode.DocumentSelector = { scheme: TRAJECTORY };
   return vscode.Disposable.from(
+    tellUnbranchable(trajectories, log),
     vscode.languages.registerFoldingRangeProvider(selector, {
       provideFoldingRanges: async ({ uri }) =>
         (await trajectories.read(uri)).layout.folds.map(
@@ -39,6 +42,28 @@ export function registerTrajectoryFeatures(
         hover(await trajectories.read(document.uri), document.offsetAt(position)),
     }),
   );
+}
+
+/** Paths of trajectories that nothing can be branched from, in `when` clauses. */
+const UNBRANCHABLE = 'branchpoint.unbranchable';
+
+/** Imported runs have no policy, and what was drawn beside the training is not drawn from again. */
+const isBranchable = ({ address, clip }: OpenTrajectory): boolean =>
+  clip !== undefined && !isCounterfactual(address.tree) && !isReplayed(address.tree);
+
+/** Keeps a menu from offering what it would only refuse. */
+function tellUnbranchable(trajectories: Trajectories, log: Log): vscode.Disposable {
+  const paths = new Set<string>();
+  const look = async (uri: vscode.Uri): Promise<void> => {
+    if (isBranchable(await trajectories.read(uri)) || paths.has(uri.path)) return;
+    paths.add(uri.path);
+    await vscode.commands.executeCommand('setContext', UNBRANCHABLE, [...paths]);
+  };
+  const opened = ({ uri }: vscode.TextDocument): void => {
+    if (uri.scheme === TRAJECTORY) inBackground(log, 'Trajectory', look(uri));
+  };
+  vscode.workspace.textDocuments.forEach(opened);
+  return vscode.workspace.onDidOpenTextDocument(opened);
 }
 
 function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
@@ -66,6 +91,7 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
     arguments: [address satisfies Target],
   };
   const isOfRun = !isReplayed(address.tree);
+  const canDraw = isBranchable(trajectory) && !trajectory.isGrowing;
   const openTree = (segment?: number): vscode.Command => ({
     title: 'Open Tree',
     command: commandId('openTree'),
@@ -73,7 +99,7 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
   });
   return [
     ...(isOfRun ? [lens(0, openTree())] : []),
-    ...(isOfRun && !isCounterfactual(address.tree) && !trajectory.isGrowing ? [lens(0, replay)] : []),
+    ...(canDraw ? [lens(0, replay)] : []),
     lens(0, {
       title: `Overlay: ${overlay} · ${LEGENDS[overlay]}`,
       tooltip: 'Show the next overlay',
@@ -85,9 +111,7 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
       ...(isOfRun
         ? [lens(place.heading, openTree(place.segment)), lens(place.heading, compare(place.segment))]
         : []),
-      ...(!isOfRun || isCounterfactual(address.tree) || trajectory.isGrowing
-        ? []
-        : [lens(place.heading, branch(place.segment))]),
+      ...(canDraw ? [lens(place.heading, branch(place.segment))] : []),
     ]),
   ];
 }

@@ -53,6 +53,25 @@ describe('recorded runs in a restricted workspace', () => {
     await user.sees(empty, 'main', 'not logged');
   });
 
+  it('brings a report and a comparison back when the window is loaded again', async () => {
+    const { page } = browser;
+    await user.command('Branchpoint: Open Evaluation Report');
+    await user.pick('whole-1');
+    await user.pick('step-');
+    const heading = view => user.view(`body[data-view="${view}"] h1`);
+    const report = await (await heading('evaluation')).locator('h1').innerText();
+    await user.command('Branchpoint: Compare Runs…');
+    await user.take('whole-1');
+    await user.take('young-1');
+    await page.keyboard.press('Enter');
+    await user.sees(await heading('compare'), 'h1', 'Compare 2 runs');
+    await user.reload();
+    await user.sees(await heading('compare'), 'h1', 'Compare 2 runs');
+    await user.reads(await heading('compare'), 'Reward', /whole-1.*young-1|young-1.*whole-1/s);
+    await page.locator('.tab', { hasText: /whole-1 · step-/ }).click();
+    await user.sees(await heading('evaluation'), 'h1', report);
+  });
+
   it('starts nothing: a launch is refused and says how the workspace is trusted', async () => {
     await user.command('Branchpoint: Launch Run');
     const said = page.locator('.notification-list-item-message', { hasText: 'trusted workspace' }).first();

@@ -9,7 +9,7 @@ import { lastCheckpoint } from '../../../src/run/checkpoint.ts';
 import { checkpointName, FILES } from '../../../src/run/layout.ts';
 import { liveLock } from '../../../src/run/lock.ts';
 import { openRun } from '../../../src/run/reader.ts';
-import { activated, at, hasPage, row, SMALL, until } from './host.ts';
+import { activated, at, closeEditors, hasPage, page, row, shoot, SMALL, until } from './host.ts';
 
 const run = (name: CommandName, argument: unknown): Thenable<unknown> =>
   vscode.commands.executeCommand(commandId(name), argument);
@@ -104,6 +104,26 @@ describe('a run’s worker', () => {
     const { evaluations } = await stateOf(runFolder!);
     assert.equal(evaluations.at(-1)?.step, step);
     assert.equal(evaluations.at(-1)?.summary.samples, 2);
+  });
+
+  it('has its configuration offered first where it is looked at', async function () {
+    if (!hasPage) this.skip();
+    const [runFolder] = runsOf();
+    await closeEditors();
+    await run('openDashboard', { runFolder });
+    await until(() => vscode.window.tabGroups.activeTabGroup.activeTab?.label === 'small-1', 'its dashboard');
+    const asking = run('validateConfiguration', undefined);
+    const first = '.quick-input-list .monaco-list-row[data-index="0"]';
+    // A list that was shown before may still be there.
+    const shown = async (): Promise<string> =>
+      String(await page('text', { selector: '.quick-input-widget' }).catch(() => ''));
+    await until(async () => (await shown()).includes('Configuration to check'), 'the choice');
+    await until(async () => (await shown()).includes('wrong.branchpoint.json'), 'all configurations');
+    assert.match(String(await page('text', { selector: first })), /small\.branchpoint\.json/);
+    await shoot('likely-configuration');
+    await page('press', { key: 'Escape' });
+    await asking;
+    await closeEditors();
   });
 
   it('is found when somebody else started it', async () => {

@@ -5,12 +5,15 @@ import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import { isIdentical } from '../../../src/core/replay.ts';
 import type { Rescored } from '../../../src/core/rescore.ts';
+import { payloadOf } from '../../../src/core/tags.ts';
+import { segmentsOf } from '../../../src/core/tree.ts';
 import type { App } from '../../../src/extension/app.ts';
 import type { Branched } from '../../../src/extension/branchPlan.ts';
 import { commandId, type CommandName, REPLAYED, RESCORED, TRAJECTORY } from '../../../src/extension/names.ts';
 import type { ReplayOutcome } from '../../../src/extension/replayText.ts';
 import { runProgram } from '../../../src/extension/workers.ts';
 import { counterfactualIds } from '../../../src/run/counterfactuals.ts';
+import { openRun } from '../../../src/run/reader.ts';
 import { activated, closeEditors, hasPage, page, shoot, SMALL, until, WHOLE } from './host.ts';
 
 const run = <T>(name: CommandName, argument: unknown): Thenable<T> =>
@@ -20,6 +23,21 @@ const active = (scheme: string): Promise<vscode.TextEditor> =>
     const editor = vscode.window.activeTextEditor;
     return editor?.document.uri.scheme === scheme && editor;
   }, `an editor of ${scheme}`);
+
+/** A place behind a tool's result. */
+async function answered(
+  runFolder: string,
+): Promise<{ runFolder: string; tree: string; path: number; segment: number; result: string }> {
+  const opened = openRun(runFolder);
+  for (const { id } of await opened.trees()) {
+    const tree = await opened.tree(id);
+    const segment = tree.segments.findIndex(({ kind }) => kind === 'tool');
+    const path = tree.paths.findIndex((_, index) => segmentsOf(tree, index).includes(segment));
+    if (segment >= 0)
+      return { runFolder, tree: id, path, segment, result: payloadOf(tree.segments[segment]!.text) };
+  }
+  throw new Error('No tree of the run has a tool’s result.');
+}
 
 describe('what might have been', () => {
   let folder: string;
@@ -79,6 +97,58 @@ describe('what might have been', () => {
     assert.equal(branched.rewards.length, 4);
   });
 
+  it('is left by Cancel: nothing of it stays', async function () {
+    if (!hasPage) this.skip();
+    const before = counterfactualIds(runFolder);
+    const branching = run<Branched>('branchFromHere', {
+      ...{ runFolder, tree: '1.0', path: 0, segment: 0 },
+      ...{ samples: 256, seed: 9 },
+    });
+    await vscode.commands.executeCommand('notifications.showList');
+    const cancel = '.notifications-center .notification-list-item-buttons-container .monaco-button';
+    await until(async () => Number(await page('count', { selector: cancel })) > 0, 'the button Cancel');
+    await page('click', { selector: cancel });
+    assert.equal(await branching, undefined);
+    await vscode.commands.executeCommand('notifications.hideList');
+    assert.deepEqual(counterfactualIds(runFolder), before);
+  });
+
+  it('goes on from a tool’s result that the user rewrites in a text of its own', async function () {
+    if (!hasPage) this.skip();
+    const app = (await activated()).exports as App;
+    const { program } = app;
+    // What the program is given is all that matters here: it draws elsewhere.
+    const script = join(folder, 'told.cjs');
+    const told = { id: '1.0~1', rewards: [], weights: { checkpoint: 'initial', step: 0 } };
+    writeFileSync(
+      script,
+      `const { copyFileSync } = require('node:fs');
+copyFileSync(process.argv.find(one => one.startsWith('--tool-result=')).slice(14), ${JSON.stringify(`${script}.given`)});
+console.log(${JSON.stringify(JSON.stringify(told))});\n`,
+    );
+    await closeEditors();
+    const { result, ...place } = await answered(WHOLE());
+    const asking = run<Branched>('branchFromHere', place);
+    const edit = '.quick-input-list .monaco-list-row[aria-label*="Edit the tool"]';
+    await until(async () => Number(await page('count', { selector: edit })) > 0, 'the way to the result');
+    await page('click', { selector: edit });
+    assert.equal(await asking, undefined);
+    const editor = await active('file');
+    const { document } = editor;
+    assert.equal(document.getText(), result);
+    assert.equal(vscode.window.tabGroups.all.length, 1, 'no empty half beside the draft');
+    await shoot('branch-draft');
+    const all = new vscode.Range(0, 0, document.lineCount, 0);
+    await editor.edit(change => change.replace(all, 'forty-two'));
+    app.program = () => ({ ...program(), script });
+    try {
+      assert.deepEqual(await run<Branched>('useDraft', document.uri), told);
+    } finally {
+      app.program = program;
+    }
+    assert.equal(readFileSync(`${script}.given`, 'utf8'), 'forty-two');
+  });
+
   it('opens as text that says that nothing was trained on it', async () => {
     await run('openTrajectory', { runFolder, tree: '1.0~1', path: 2 });
     const { document } = await active(TRAJECTORY);
@@ -126,6 +196,7 @@ describe('what might have been', () => {
   });
 
   it('is told of other rewards, from a text with the run’s own settings that is edited and gone on with', async () => {
+    await closeEditors();
     await run('rescoreRollouts', { runFolder: WHOLE(), steps: '1-2' });
     const editor = await active('file');
     const { document } = editor;
@@ -146,6 +217,7 @@ describe('what might have been', () => {
     assert.equal(found.steps, 2);
     assert.ok(found.meanAfter > found.meanBefore);
     const shown = (await active(RESCORED)).document;
+    assert.equal(vscode.window.tabGroups.all.length, 1, 'no empty half beside it');
     assert.match(
       shown.lineAt(0).text,
       /^# whole-1 under other reward settings: \d+ trajectories of \d+ groups in 2 steps$/,

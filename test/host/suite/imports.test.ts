@@ -4,10 +4,19 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { App } from '../../../src/extension/app.ts';
 import { commandId } from '../../../src/extension/names.ts';
-import { activated, at, closeEditors, hasPage, page, rowLabels, shoot, until } from './host.ts';
+import type { Row } from '../../../src/extension/explorerRows.ts';
+import { activated, at, closeEditors, hasPage, page, rowLabels, shoot, until, WHOLE } from './host.ts';
 
 const FRAME = 'body[data-view="dashboard"]';
 const FOLDER = (): string => at('elsewhere', 'verl-1');
+
+/** The runs of the explorer, also those under a heading. */
+async function allRows(explorer: App['explorer']): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const row of await explorer.getChildren())
+    rows.push(...(row.kind === 'group' ? await explorer.getChildren(row) : [row]));
+  return rows;
+}
 
 /** Two prompts, each right once of two times. */
 function writeStep(step: number): void {
@@ -102,6 +111,34 @@ describe('imported rollouts', function () {
     );
     assert.match(document.getText(), /tokens not logged · 1 tool call · its end is not logged/);
     assert.match(document.getText(), /── tool · python · tokens not logged · advantage not logged ──/);
+  });
+
+  it('offer no branch, for they have no policy', async () => {
+    const lensesOf = async (): Promise<string[]> => {
+      const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
+        'vscode.executeCodeLensProvider',
+        vscode.window.activeTextEditor!.document.uri,
+      );
+      return lenses.map(({ command }) => command?.title ?? '');
+    };
+    const actions = '.editor-actions a.action-label[aria-label^="Branch from Here"]';
+    const isOffered = async (): Promise<boolean> => Number(await page('count', { selector: actions })) > 0;
+    await vscode.commands.executeCommand(commandId('openTrajectory'), {
+      ...{ runFolder: WHOLE(), tree: '1.0', path: 0 },
+    });
+    await until(isOffered, 'the button above a trajectory of our own');
+    assert.ok((await lensesOf()).includes('Branch from Here…'));
+    await vscode.commands.executeCommand(commandId('openTrajectory'), {
+      ...{ runFolder: FOLDER(), tree: '1.0', path: 0 },
+    });
+    await until(async () => !(await isOffered()), 'no such button above an imported one');
+    assert.ok(!(await lensesOf()).includes('Branch from Here…'));
+    const { explorer } = (await activated()).exports as App;
+    const run = (await allRows(explorer)).find(row => row.kind === 'run' && row.runFolder === FOLDER())!;
+    const [steps] = await explorer.getChildren(run);
+    const [step] = await explorer.getChildren(steps);
+    const [tree] = await explorer.getChildren(step);
+    assert.equal((await explorer.getTreeItem(tree!)).contextValue, 'importedTree');
   });
 
   it('are never deleted from the list of runs', async () => {
