@@ -54,7 +54,6 @@ describe('recorded runs in a restricted workspace', () => {
   });
 
   it('brings a report and a comparison back when the window is loaded again', async () => {
-    const { page } = browser;
     await user.command('Branchpoint: Open Evaluation Report');
     await user.pick('whole-1');
     await user.pick('step-');
