@@ -174,8 +174,14 @@ class Child {
       detached: process.platform !== 'win32',
       env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
     });
-    // What it started must not outlive it, nor keep its output open.
-    this.process.once('exit', () => this.signalGroup());
+    // What it started must not outlive it, nor keep its output open, also where it has left the group.
+    this.process.once('exit', () => {
+      this.signalGroup();
+      setTimeout(() => {
+        this.process.stdout.destroy();
+        this.process.stderr.destroy();
+      }, GRACE_MS).unref();
+    });
     this.gone = new Promise(resolve => {
       this.process.once('close', (status, signal) => {
         const how = signal === null ? `ended with status ${status}` : `was ended by ${signal}`;

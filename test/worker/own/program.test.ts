@@ -132,6 +132,19 @@ describe('program of one’s own', () => {
     assert.deepEqual((pids as number[]).filter(isAlive), []);
   });
 
+  it('is closed although what it started has left it, and keeps its output open', async () => {
+    const script = LOOP.replace(
+      'BODY',
+      'const child = require("node:child_process").spawn(process.execPath, ["-e", "setTimeout(() => 0, 5000)"], { detached: true, stdio: "inherit" }); tell({ id: q.id, pid: child.pid })',
+    );
+    writeFileSync(join(folder, 'daemon.cjs'), script);
+    await open({ command: [process.execPath, 'daemon.cjs'] });
+    const { pid } = await ask({});
+    await program?.close();
+    // It lives still: the end was not waited for.
+    process.kill(pid as number, 'SIGKILL');
+  });
+
   describe('as a module', () => {
     const module = (name: string, text: string): Partial<OwnProgram> => {
       writeFileSync(join(folder, name), text);

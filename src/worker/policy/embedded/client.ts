@@ -15,6 +15,8 @@ export interface EmbeddedOptions {
   log?: (text: string) => void;
   /** Another program in place of the engine's: tests have one that breaks the channel. */
   program?: string;
+  /** How long it may take to end when it is closed; then it is killed. For tests. */
+  closingMs?: number;
 }
 
 export interface EmbeddedPolicy extends Policy {
@@ -25,6 +27,8 @@ export interface EmbeddedPolicy extends Policy {
 
 /** How long a process may take to end once its channel is closed. */
 const LAST_WORDS_MS = 2000;
+
+const CLOSING_MS = 15_000;
 
 /** What the child wrote last is quoted when it crashes. */
 const QUOTED_LINES = 5;
@@ -96,11 +100,20 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embed
     load: folder => asked(remote.load(folder)),
     async close() {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      await asked(remote.close());
-      ending.expect();
       const exited = once(child, 'exit');
-      port.close();
-      await exited;
+      // What it still computes nobody wants any more.
+      const timer = setTimeout(() => {
+        ending.expect();
+        child.kill('SIGKILL');
+      }, options.closingMs ?? CLOSING_MS);
+      try {
+        await Promise.race([asked(remote.close()), exited]);
+        ending.expect();
+        port.close();
+        await exited;
+      } finally {
+        clearTimeout(timer);
+      }
     },
   };
 }

@@ -46,6 +46,17 @@ describe('the embedded engine’s process', () => {
       await policy.close();
     });
 
+  it('is ended where it does not end when it is closed, as one that computes for ever', async () => {
+    const program = join(folder, 'endless.cjs');
+    writeFileSync(program, "process.on('message', () => { for (;;); });");
+    const policy = await openEmbedded({ program, closingMs: 100 });
+    let exits = 0;
+    policy.onExit(() => exits++);
+    await policy.close();
+    assert.equal(exits, 0);
+    assert.throws(() => process.kill(policy.pid, 0), { code: 'ESRCH' });
+  });
+
   it('says what can be done where memory runs out while it trains', async function () {
     if (spawnSync('prlimit', ['--version']).status !== 0) {
       console.log('      skipped: there is no prlimit here to take memory away with.');
