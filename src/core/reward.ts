@@ -81,7 +81,9 @@ interface Evidence {
 /** Rule `paper`: the model's own text, so that a page with tags in it harms nobody, and calls that did run. */
 function ownEvidence(tree: Tree, path: number, tools?: readonly string[]): Evidence {
   const segments = segmentsOf(tree, path).map(index => tree.segments[index]!);
-  const text = segments.flatMap(segment => (segment.kind === 'model' ? [segment.text] : [])).join('');
+  const said = segments.flatMap(segment => (segment.kind === 'model' ? [segment.text] : [])).join('');
+  // Templates of thinking models open the first thought themselves. upstream: every trajectory of theirs has a bad format.
+  const text = /<think>\s*$/.test(segments[0]?.text ?? '') ? `<think>${said}` : said;
   const executed = segments.flatMap(({ call }) => (call && call.outcome !== 'refused' ? [call.tool] : []));
   return {
     text,

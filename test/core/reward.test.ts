@@ -88,6 +88,18 @@ describe('reward', () => {
     assert.equal(judge(other, 0, { ...SETTINGS, tools: ['search', 'units'] }).total, 1);
   });
 
+  it('counts the thought that a template opens before the first turn', () => {
+    const parts = [{ model: 'so</think><answer>\\boxed{Paris}</answer>' }];
+    const scores = (rule: Rule, prompt: string): number => {
+      const tree = treeOf(rule, parts, ['Paris']);
+      tree.segments[0]!.text = prompt;
+      return judge(tree, 0, SETTINGS).total;
+    };
+    assert.equal(scores('paper', '<|im_start|>assistant\n<think>\n'), 1);
+    assert.equal(scores('paper', 'Think inside <think></think>.\n'), -1);
+    assert.equal(scores('upstream', '<|im_start|>assistant\n<think>\n'), -1, 'as the released code');
+  });
+
   it('compares numbers as numbers where the reference is one', () => {
     const score = (answer: string, reference: string): number =>
       paper([THINK, { model: `<answer>\\boxed{ ${answer} }</answer>` }], 'answer', [reference]).total;
