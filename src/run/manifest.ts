@@ -64,7 +64,12 @@ export function readManifest(runFolder: string): Manifest {
   const checked = validate(manifest.config);
   if ('problems' in checked) {
     const [problem] = checked.problems;
-    throw broken(`${path}: config.${problem?.key} ${problem?.message}`, problem?.fix);
+    // A run holds its resolved configuration, so that a key that is not known is one of a newer version.
+    const isUnknown = problem?.code === 'unknown-key';
+    const fix = isUnknown
+      ? 'Update Branchpoint, or remove the key where it was added by hand.'
+      : problem?.fix;
+    throw broken(`${path}: config.${problem?.key} ${problem?.message}`, fix);
   }
   return {
     ...manifest,

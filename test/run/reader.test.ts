@@ -247,6 +247,14 @@ describe('reader', () => {
       assert.equal(openRun(folder).manifest.name, 'test-1');
       writeFileSync(path, JSON.stringify({ ...manifest, config: { steps: 0 } }));
       assert.throws(() => openRun(folder), /run\.json: config\.steps must be/);
+      const { config } = manifest as unknown as { config: object };
+      writeFileSync(path, JSON.stringify({ ...manifest, config: { ...config, foresight: 3 } }));
+      assert.throws(
+        () => openRun(folder),
+        ({ failure }: FailureError) =>
+          failure.message.endsWith('run.json: config.foresight is not a key of this config.') &&
+          failure.fix === 'Update Branchpoint, or remove the key where it was added by hand.',
+      );
       writeFileSync(path, '{"format":');
       assert.throws(() => openRun(folder), /run\.json cannot be read/);
       assert.throws(() => openRun(project), /is not a run folder/);
