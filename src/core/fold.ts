@@ -239,7 +239,3 @@ function finishTree(state: RunState, event: EventOf<'tree-finished'>): void {
     ...(event.tokens && { tokens: event.tokens }),
   });
 }
-
-/** Mean reward of a finished tree; absent where it has no trajectory. */
-export const meanReward = ({ rewards }: Pick<FinishedTree, 'rewards'>): number | undefined =>
-  rewards.length === 0 ? undefined : rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;

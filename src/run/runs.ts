@@ -85,7 +85,7 @@ export async function glanceAtAll(
 }
 
 /** What changes with a run folder's journal, lock and label, or with the newest of imported rollouts; undefined where it is neither. */
-export const stampOf = (folder: string): Promise<string | undefined> =>
+const stampOf = (folder: string): Promise<string | undefined> =>
   stampOfFiles(folder, [FILES.events, FILES.lock, FILES.label]);
 
 /** The same of its facts alone: what a run is called, or who owns it, is none of them. */

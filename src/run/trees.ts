@@ -3,7 +3,7 @@ import { endianness } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Grown } from '../core/tree.ts';
-import type { Alternatives, TokenColumns, Tree } from '../core/types.ts';
+import type { Alternatives, TokenColumns } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
 import type { AppendFile } from './disk.ts';
 import { append, close, openAppend, statOf, sync, truncate } from './disk.ts';
@@ -57,10 +57,6 @@ export interface Placed {
   span: Span;
   tokens: TokenSpan;
 }
-
-/** Writes one tree; see writeTrees. */
-export const writeTree = (files: TreeFiles, tree: Tree, columns: TokenColumns): Placed =>
-  writeTrees(files, [{ tree, columns }])[0]!;
 
 /**
  * Appends the trees' tokens, then their lines, then their index entries, and says where they are. Throws where a tree and its

@@ -16,7 +16,7 @@ import { TreeList } from '../../src/extension/treeList.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { searchTrees } from '../../src/run/search.ts';
 import { sealed } from '../../src/run/shape.ts';
-import { closeTrees, openTrees, writeTree } from '../../src/run/trees.ts';
+import { closeTrees, openTrees, writeTrees } from '../../src/run/trees.ts';
 import { printResult } from './print.mjs';
 import { openView } from './viewPage.mjs';
 
@@ -93,7 +93,7 @@ function grown(id, tokens, words) {
 
 function write(run, trees) {
   const files = openTrees(run);
-  for (const { tree, columns } of trees) writeTree(files, tree, columns);
+  writeTrees(files, trees);
   closeTrees(files);
 }
 
@@ -157,7 +157,7 @@ async function search(run) {
   const count = Math.ceil(SEARCHED / size);
   const files = openTrees(run);
   for (let i = 0; i < count; i++)
-    writeTree(files, { ...one.tree, id: `${i + 1}.0`, step: i + 1 }, one.columns);
+    writeTrees(files, [{ ...one, tree: { ...one.tree, id: `${i + 1}.0`, step: i + 1 } }]);
   closeTrees(files);
   const entries = await openRun(run).trees();
   const rate = async query => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Event, Fact } from '../../src/core/events.ts';
-import { emptyState, fold, foldInto, meanReward } from '../../src/core/fold.ts';
+import { emptyState, fold, foldInto } from '../../src/core/fold.ts';
 import type { Decision } from '../../src/core/types.ts';
 import { refused } from '../fakes/decision.ts';
 import { stepSummary } from '../fakes/stepSummary.ts';
@@ -82,10 +82,10 @@ describe('fold', () => {
       ],
     );
     assert.deepEqual(
-      state.trees.map(tree => [tree.id, tree.branches, tree.refused, meanReward(tree)]),
+      state.trees.map(tree => [tree.id, tree.branches, tree.refused, tree.rewards]),
       [
-        ['1.0', 1, 1, 0.5],
-        ['2.0', 1, 1, 0.25],
+        ['1.0', 1, 1, [1, 0]],
+        ['2.0', 1, 1, [0.5, 0]],
       ],
     );
     assert.equal(state.checkpoints.length, 2);

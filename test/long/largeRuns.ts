@@ -5,7 +5,7 @@ import type { Event } from '../../src/core/events.ts';
 import { createRun } from '../../src/run/create.ts';
 import { FILES } from '../../src/run/layout.ts';
 import { openRun } from '../../src/run/reader.ts';
-import { closeTrees, openTrees, writeTree } from '../../src/run/trees.ts';
+import { closeTrees, openTrees, writeTrees } from '../../src/run/trees.ts';
 
 /** A run whose journal is the given events, made from the configuration of another. */
 export async function makeLongRun(like: string, parent: string, events: readonly Event[]): Promise<string> {
@@ -29,7 +29,7 @@ export async function makeBigRun(like: string, parent: string, bytes: number): P
   try {
     for (let step = 1; files.trees.length + files.tokens.length < bytes; step++) {
       const { tree, columns } = grown[step % grown.length]!;
-      writeTree(files, { ...tree, id: `${step}.0`, step }, columns);
+      writeTrees(files, [{ tree: { ...tree, id: `${step}.0`, step }, columns }]);
     }
   } finally {
     closeTrees(files);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Fact } from '../../src/core/events.ts';
 import { uniform } from '../../src/core/random.ts';
 import type { TokenColumns, Tree } from '../../src/core/types.ts';
+import { writeTrees, type TreeFiles } from '../../src/run/trees.ts';
 import { stepSummary } from '../fakes/stepSummary.ts';
 
 /** Runs `use` with a new folder and removes it afterwards. */
@@ -16,6 +17,10 @@ export async function inFolder(use: (folder: string) => void | Promise<void>): P
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+/** Writes one tree and says where. */
+export const writeTree = (files: TreeFiles, tree: Tree, columns: TokenColumns) =>
+  writeTrees(files, [{ tree, columns }])[0]!;
 
 /** A tree of a prompt, a call, its result and two answers, one of them a branch. */
 export function smallTree(step: number, index: number): { tree: Tree; columns: TokenColumns } {

@@ -23,8 +23,8 @@ import { acquireLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { readLabel, writeLabel } from '../../src/run/label.ts';
 import { glanceAt, stampOfFacts, summarizeRun, type RunSummary } from '../../src/run/runs.ts';
-import { closeTrees, openTrees, writeTree } from '../../src/run/trees.ts';
-import { STARTED, finished, inFolder, smallTree } from './fixtures.ts';
+import { closeTrees, openTrees } from '../../src/run/trees.ts';
+import { STARTED, finished, inFolder, smallTree, writeTree } from './fixtures.ts';
 
 const PIECES = makePieces(['L', 'ima', 'é'].map(text => new TextEncoder().encode(text)));
 

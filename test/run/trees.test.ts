@@ -15,9 +15,9 @@ import { interceptWrites } from '../../src/run/disk.ts';
 import { readOffsets, scan } from '../../src/run/offsets.ts';
 import { searchTrees } from '../../src/run/search.ts';
 import type { TreeFiles } from '../../src/run/trees.ts';
-import { closeTrees, openTrees, readColumns, readTree, writeTree, writeTrees } from '../../src/run/trees.ts';
+import { closeTrees, openTrees, readColumns, readTree, writeTrees } from '../../src/run/trees.ts';
 import type { TokenColumns, Tree } from '../../src/core/types.ts';
-import { inFolder, smallTree } from './fixtures.ts';
+import { inFolder, smallTree, writeTree } from './fixtures.ts';
 
 function write(folder: string, steps: number) {
   const files = openTrees(folder);

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import type { CheckResult, CheckStatus } from '../../src/core/checkup.ts';
 import { openRun } from '../../src/run/reader.ts';
-import { closeTrees, openTrees, writeTree } from '../../src/run/trees.ts';
+import { closeTrees, openTrees, writeTrees } from '../../src/run/trees.ts';
 import { checkConfig, checkRun } from '../../src/worker/doctor.ts';
 import { realEquipment, type Equipment } from '../../src/worker/equipment.ts';
 import { runCommandLine } from '../../src/worker/commands.ts';
@@ -270,7 +270,7 @@ describe('the doctor', () => {
       const [result] = await spoilt(folder => {
         for (const name of ['trees.jsonl', 'trees.index', 'tokens.bin']) rmSync(join(folder, name));
         const files = openTrees(folder);
-        for (const { tree, columns } of all) writeTree(files, tree, columns);
+        writeTrees(files, all);
         closeTrees(files);
       });
       assert.deepEqual([result!.id, result!.tree, result!.path], ['trees.rewards', '2.1', 3]);

@@ -71,7 +71,7 @@ export function axisOf({ summaries }: RunState): Axis {
 }
 
 /** What was measured of a metric, along a scale; of points at the same place the last. */
-export function curveOf(metric: Metric, state: RunState, axis: Axis, scale: Scale): Curve {
+function curveOf(metric: Metric, state: RunState, axis: Axis, scale: Scale): Curve {
   const points = new Map<number, number>();
   for (const { step, value } of metric.of(state))
     if (typeof value === 'number' && Number.isFinite(value)) points.set(xOf(axis, scale, step), value);

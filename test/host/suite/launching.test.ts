@@ -6,7 +6,7 @@ import type { CheckResult } from '../../../src/core/checkup.ts';
 import { textOf } from '../../../src/core/pieces.ts';
 import type { Measured } from '../../../src/extension/dryRuns.ts';
 import { openRun } from '../../../src/run/reader.ts';
-import { closeTrees, openTrees, writeTree } from '../../../src/run/trees.ts';
+import { closeTrees, openTrees, writeTrees } from '../../../src/run/trees.ts';
 import { activated, at, closeEditors, hasPage, page, SMALL, shoot, until, WHOLE } from './host.ts';
 
 const command = <T>(name: string, ...args: unknown[]): Thenable<T> =>
@@ -212,7 +212,7 @@ describe('a configuration on its way to a run', () => {
     delete columns.alternatives;
     for (const name of ['trees.jsonl', 'trees.index', 'tokens.bin']) rmSync(join(broken(), name));
     const files = openTrees(broken());
-    for (const grown of all) writeTree(files, grown.tree, grown.columns);
+    writeTrees(files, all);
     closeTrees(files);
     const results = await command<CheckResult[]>('checkRun', { runFolder: broken() });
     const found = results.find(({ status, tree }) => status === 'error' && tree !== undefined)!;
