@@ -1,5 +1,6 @@
 /** What the extension consists of while it is active: commands work on it, tests look at it. Knows nothing of what its parts do. */
 import type * as vscode from 'vscode';
+import type { Changes } from './changes.ts';
 import type { Checks } from './checks.ts';
 import type { ConfigDocuments } from './configDocuments.ts';
 import type { Confirm } from './confirm.ts';
@@ -33,6 +34,7 @@ export interface App {
   /** Outcomes of other rewards, and of trees that were drawn again. */
   rescores: LinkedTexts;
   replays: Replays;
+  changes: Changes;
   statusBar: StatusBar;
   /** A test answers in the user's place: VS Code shows no modal dialog to tests. */
   confirm: Confirm;

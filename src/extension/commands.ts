@@ -7,6 +7,7 @@ import type { App } from './app.ts';
 import { inBackground, showFailure } from './failures.ts';
 import { BRANCH_COMMANDS } from './branchFromHere.ts';
 import { CHECK_COMMANDS } from './checkCommands.ts';
+import { COMPARE_CHECKPOINT_COMMANDS } from './compareCheckpoints.ts';
 import { COMPARE_RUNS_COMMANDS } from './compareCommands.ts';
 import { EVALUATION_COMMANDS } from './evaluationCommands.ts';
 import { COMPARE_TRAJECTORIES_COMMANDS } from './compareTrajectory.ts';
@@ -68,6 +69,7 @@ const HANDLERS: Record<CommandName, Handler> = {
   },
   ...EVALUATION_COMMANDS,
   ...COMPARE_RUNS_COMMANDS,
+  ...COMPARE_CHECKPOINT_COMMANDS,
   ...TRAJECTORY_COMMANDS,
   ...COMPARE_TRAJECTORIES_COMMANDS,
   ...BROWSE_COMMANDS,

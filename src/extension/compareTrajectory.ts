@@ -21,7 +21,7 @@ export const COMPARE_TRAJECTORIES_COMMANDS = { compareTrajectory } satisfies Par
 
 /** About a trajectory, or the one in the active editor; `other` names what to compare it with. */
 async function compareTrajectory(app: App, argument: unknown): Promise<void> {
-  const one = (await addressFrom(app, argument)) ?? activeTrajectory()?.address ?? (await askFor(app));
+  const one = await trajectoryFrom(app, argument, TITLE);
   if (one === undefined) return;
   const named = (argument as { other?: unknown } | undefined)?.other;
   const other =
@@ -31,6 +31,14 @@ async function compareTrajectory(app: App, argument: unknown): Promise<void> {
   if (other !== undefined) await showDifference(app, one, other);
 }
 
+/** The trajectory that a command is about: what it was told, that of the active editor, else the user's choice. */
+export const trajectoryFrom = async (
+  app: App,
+  argument: unknown,
+  title: string,
+): Promise<TrajectoryAddress | undefined> =>
+  (await addressFrom(app, argument)) ?? activeTrajectory()?.address ?? (await askFor(app, title));
+
 /** Only where the argument says all that an address needs. */
 async function addressFrom(app: App, argument: unknown): Promise<TrajectoryAddress | undefined> {
   const { runFolder, tree, path } = targetOf(argument);
@@ -39,8 +47,8 @@ async function addressFrom(app: App, argument: unknown): Promise<TrajectoryAddre
   return chosen === undefined ? undefined : { runFolder, tree, path: chosen };
 }
 
-async function askFor(app: App): Promise<TrajectoryAddress | undefined> {
-  const runFolder = await runOf(app, {}, TITLE);
+async function askFor(app: App, title: string): Promise<TrajectoryAddress | undefined> {
+  const runFolder = await runOf(app, {}, title);
   const tree = runFolder === undefined ? undefined : await pickTree(app, runFolder);
   return runFolder === undefined || tree === undefined ? undefined : addressFrom(app, { runFolder, tree });
 }

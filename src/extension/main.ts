@@ -5,6 +5,7 @@ import { readCounterfactuals } from '../run/counterfactuals.ts';
 import { liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
+import { openChanges } from './changes.ts';
 import { Checks } from './checks.ts';
 import { registerCommands } from './commands.ts';
 import { compareVerbs } from './comparePanel.ts';
@@ -44,7 +45,8 @@ export function activate(context: vscode.ExtensionContext): App {
   const runs = new Runs(places, log);
   const overlayChanged = new vscode.EventEmitter<void>();
   const replays = new Replays();
-  const trajectories = new Trajectories(treeSource(runs, replays), log);
+  const changes = openChanges();
+  const trajectories = new Trajectories(treeSource(runs, replays, changes), log);
   const { program, workerProgram } = programsOf(context);
   const configs = new ConfigDocuments();
   const checks = new Checks(program, trajectories, path => configs.messages(path));
@@ -61,6 +63,7 @@ export function activate(context: vscode.ExtensionContext): App {
     drafts: new Drafts(context.globalStorageUri, commandId('useDraft')),
     rescores: textsOf(RESCORED, 'rescoreRollouts'),
     replays,
+    changes,
     statusBar: new StatusBar(runs),
     checks,
     configs,

@@ -32,6 +32,7 @@ export const COMMANDS = {
   previousSibling: { title: 'Go to Previous Sibling Trajectory', icon: 'arrow-left' },
   parentBranch: { title: 'Go to Parent Branch', icon: 'git-branch' },
   compareTrajectory: { title: 'Compare Trajectory with…', icon: 'diff' },
+  compareCheckpoints: { title: 'Compare Checkpoints on This Trajectory…', icon: 'versions' },
   branchFromHere: { title: 'Branch from Here…', icon: 'git-branch' },
   replayRollout: { title: 'Replay Rollout', icon: 'debug-rerun' },
   rescoreRollouts: { title: 'Re-score Rollouts…', icon: 'law' },

@@ -1,7 +1,9 @@
 /** Which tint a token gets under an overlay, and what a token's numbers are called. Knows nothing of VS Code or colours. */
 import { counted } from '../core/figures.ts';
+import { changeAt, type PathChange } from '../core/likelihood.ts';
 import { advantageOf, isInLoss, type CreditChoice } from '../core/segmentCredit.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
+import { changeTint, turnChange } from './changeText.ts';
 import type { SegmentPlace, TrajectoryText } from './trajectoryText.ts';
 import { latency, signed } from './trajectoryText.ts';
 
@@ -36,6 +38,8 @@ export interface Trajectory {
   path: number;
   columns: TokenColumns;
   layout: TrajectoryText;
+  /** Only of a text that shows what became likelier; its tints are then these. */
+  change?: PathChange;
 }
 
 /** Where each of the four tints begins; below the first a token has none. Entropy is in nats. */
@@ -108,7 +112,8 @@ export function tintedRuns(
 ): TintedRun[] {
   const { tree, path, columns, layout } = trajectory;
   const runs: TintedRun[] = [];
-  if (overlay === 'none') return runs;
+  const { change } = trajectory;
+  if (overlay === 'none' && !change) return runs;
   const ofToken = TOKEN_TINTS[overlay];
   for (const place of layout.segments) {
     if (place.to === place.from || !overlaps(layout, place, { from, to })) continue;
@@ -117,7 +122,11 @@ export function tintedRuns(
       const start = layout.starts[token]!;
       const end = layout.ends[token]!;
       if (start === end || end <= from || start >= to) continue;
-      const tint = ofToken === undefined ? ofSegment : ofToken(columns, layout.tokens[token]!);
+      const tint = change
+        ? changeTint(changeAt(change, token))
+        : ofToken === undefined
+          ? ofSegment
+          : ofToken(columns, layout.tokens[token]!);
       if (tint === undefined) continue;
       const last = runs.at(-1);
       // Neighbours join, also over a line feed that was added between them.
@@ -214,7 +223,7 @@ function strongest(runs: TintedRun[], limit: number): TintedRun[] {
 
 /** One line about a segment: what its text does not say itself. */
 export function segmentLens(trajectory: Trajectory, place: SegmentPlace, choice: CreditChoice): string {
-  const { tree, path, columns, layout } = trajectory;
+  const { tree, path, columns, layout, change } = trajectory;
   const segment = tree.segments[place.segment]!;
   const indices = layout.tokens.subarray(place.from, place.to);
   if (segment.call !== undefined)
@@ -222,6 +231,8 @@ export function segmentLens(trajectory: Trajectory, place: SegmentPlace, choice:
   const parts = [tree.imported?.hasTokens === false ? 'tokens not logged' : counted(segment.count, 'token')];
   if (segment.asked !== undefined) parts.unshift(segment.asked.tool);
   if (segment.kind === 'model') parts.unshift(`turn ${segment.turn + 1}`);
+  const changed = change && turnChange(tree, path, change, place.segment);
+  if (changed !== undefined) parts.push(changed);
   const entropies = measured(indices, columns.entropies);
   if (entropies.length > 0)
     parts.push(

@@ -6,6 +6,7 @@ import { counted } from '../core/figures.ts';
 import { advantageOf, isInLoss } from '../core/segmentCredit.ts';
 import { pathsThrough } from '../core/tree.ts';
 import type { Decision } from '../core/types.ts';
+import { changeFacts } from './changeText.ts';
 import type { Trajectory } from './overlay.ts';
 import { signed } from './trajectoryText.ts';
 
@@ -53,6 +54,7 @@ export function tokenFacts(
     ],
     ['Mask', trained ? '1, trained' : '0, not trained'],
   ];
+  if (trajectory.change) facts.splice(1, 0, ...changeFacts(trajectory.change, token));
   if (trained && settings !== undefined) facts.push(...clipFacts(trajectory, token, segment, settings));
   const through = pathsThrough(tree)[segment]!.length;
   facts.push([

@@ -1,7 +1,9 @@
 /** Trajectories as read-only documents, each read once while it is open. Knows nothing of tints, lenses or commands. */
 import * as vscode from 'vscode';
+import type { PathChange } from '../core/likelihood.ts';
 import type { Pieces } from '../core/pieces.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
+import { changeLines } from './changeText.ts';
 import { TRAJECTORY } from './names.ts';
 import type { Log } from './failures.ts';
 import { inBackground } from './failures.ts';
@@ -18,6 +20,8 @@ export interface TreeSource {
   pieces(runFolder: string): Promise<Pieces | undefined>;
   /** Undefined where the run's configuration is not known. */
   clip(runFolder: string): ClipSettings | undefined;
+  /** What two checkpoints make of the trajectory, where the address names them. */
+  change(address: TrajectoryAddress): PathChange | undefined;
   /** A run folder whose trees may have grown; undefined: any. */
   readonly onDidChange: vscode.Event<string | undefined>;
 }
@@ -125,15 +129,18 @@ export class Trajectories implements vscode.TextDocumentContentProvider, vscode.
     const isGrowing = columns === undefined;
     const words = columns && pieces ? { ids: columns.ids, pieces } : undefined;
     const clip = this.#source.clip(address.runFolder);
+    const change = this.#source.change(address);
+    const above = change && words ? changeLines({ tree, path: address.path, ...words }, change) : [];
     return {
       address,
       tree,
       columns: columns ?? NO_COLUMNS,
       ...(words !== undefined && { pieces: words.pieces }),
       ...(clip !== undefined && { clip }),
+      ...(change !== undefined && { change }),
       path: address.path,
       isGrowing,
-      layout: layOut(tree, address.path, words, isGrowing),
+      layout: layOut(tree, address.path, words, { isGrowing, above }),
     };
   }
 

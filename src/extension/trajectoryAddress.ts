@@ -5,14 +5,19 @@ export interface TrajectoryAddress {
   runFolder: string;
   tree: string;
   path: number;
+  /** Only of a text that shows what became likelier between two of them. */
+  checkpoints?: readonly [string, string];
 }
 
 /** The path is for people (it is the editor's title); the query says where the trajectory is. */
-export function addressParts({ runFolder, tree, path }: TrajectoryAddress): { path: string; query: string } {
+export function addressParts({ runFolder, tree, path, checkpoints }: TrajectoryAddress): {
+  path: string;
+  query: string;
+} {
   const run = runFolder.split(/[\\/]/).filter(Boolean).at(-1) ?? 'run';
   return {
-    path: `/${run}/${run} ${tree} path ${path}${TRAJECTORY_SUFFIX}`,
-    query: JSON.stringify([runFolder, tree, path]),
+    path: `/${run}/${run} ${tree} path ${path}${checkpoints ? ` ${checkpoints.join(' → ')}` : ''}${TRAJECTORY_SUFFIX}`,
+    query: JSON.stringify([runFolder, tree, path, ...(checkpoints ?? [])]),
   };
 }
 
@@ -20,9 +25,14 @@ export function addressParts({ runFolder, tree, path }: TrajectoryAddress): { pa
 export function addressOf(query: string): TrajectoryAddress {
   const parts: unknown = JSON.parse(query);
   if (Array.isArray(parts)) {
-    const [runFolder, tree, path] = parts as unknown[];
+    const [runFolder, tree, path, before, after] = parts as unknown[];
     if (typeof runFolder === 'string' && typeof tree === 'string' && typeof path === 'number')
-      return { runFolder, tree, path };
+      return {
+        runFolder,
+        tree,
+        path,
+        ...(typeof before === 'string' && typeof after === 'string' && { checkpoints: [before, after] }),
+      };
   }
   throw new Error(`${query} is not the address of a trajectory.`);
 }

@@ -108,9 +108,9 @@ async function placeOf({
 
 async function go(
   { trajectories }: App,
-  { address, tree }: OpenTrajectory,
+  { address: { runFolder, tree: id }, tree }: OpenTrajectory,
   { path, segment }: Place,
 ): Promise<void> {
-  await trajectories.show({ ...address, path }, segment);
+  await trajectories.show({ runFolder, tree: id, path }, segment);
   say(`Trajectory ${path} of ${tree.paths.length}`);
 }

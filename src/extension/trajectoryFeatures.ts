@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { isCounterfactual } from '../core/counterfactual.ts';
 import { pieceOf, type Pieces } from '../core/pieces.ts';
 import { isReplayed } from '../core/replay.ts';
+import { CHANGE_LEGEND } from './changeText.ts';
 import { inBackground, type Log } from './failures.ts';
 import { commandId, TRAJECTORY } from './names.ts';
 import { LEGENDS, segmentLens } from './overlay.ts';
@@ -100,11 +101,15 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
   return [
     ...(isOfRun ? [lens(0, openTree())] : []),
     ...(canDraw ? [lens(0, replay)] : []),
-    lens(0, {
-      title: `Overlay: ${overlay} · ${LEGENDS[overlay]}`,
-      tooltip: 'Show the next overlay',
-      command: commandId('cycleOverlay'),
-    }),
+    ...(trajectory.change
+      ? [lens(0, { title: `Overlay: Δ log p · ${CHANGE_LEGEND}`, command: '' })]
+      : [
+          lens(0, {
+            title: `Overlay: ${overlay} · ${LEGENDS[overlay]}`,
+            tooltip: 'Show the next overlay',
+            command: commandId('cycleOverlay'),
+          }),
+        ]),
     ...layout.segments.flatMap(place => [
       // A lens without a command is plain text.
       lens(place.heading, { title: segmentLens(trajectory, place, credit), command: '' }),

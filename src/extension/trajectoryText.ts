@@ -53,18 +53,19 @@ export interface Words {
 
 /**
  * Throws where the tree has no such path. Headings and added line feeds belong to no token. Without words (the tree still
- * grows, or its run has no vocabulary) the text is that of the segments, as far as there is one, and has no tokens.
+ * grows, or its run has no vocabulary) the text is that of the segments, as far as there is one, and has no tokens. `above` are further
+ * lines of its head.
  */
 export function layOut(
   tree: Tree,
   path: number,
   words: Words | undefined,
-  isGrowing = false,
+  { isGrowing = false, above = [] }: { isGrowing?: boolean; above?: readonly string[] } = {},
 ): TrajectoryText {
   const indices = segmentsOf(tree, path);
   const total = indices.reduce((sum, index) => sum + tree.segments[index]!.count, 0);
   const page = makePage(words === undefined ? 0 : total);
-  for (const line of headLines(tree, path, indices, isGrowing)) page.line(line);
+  for (const line of [...headLines(tree, path, indices, isGrowing), ...above]) page.line(line);
   const questions: TrajectoryText['questions'] = [];
   const segments = indices.map(index => {
     page.line('');

@@ -4,6 +4,7 @@ import { isReplayed } from '../core/replay.ts';
 import type { Tree } from '../core/types.ts';
 import { openRun } from '../run/reader.ts';
 import { growingTree, withGrowing } from './growingTree.ts';
+import type { Changes } from './changes.ts';
 import type { Replays } from './replays.ts';
 import type { Runs } from './runs.ts';
 import type { TreeSource } from './trajectories.ts';
@@ -25,9 +26,10 @@ export const neighboursOf = async (runs: Runs, runFolder: string, id: string): P
   neighbours(withGrowing(await openRun(runFolder).trees(), await runs.state(runFolder)), id);
 
 /** `replays` has the trees that were drawn again, which no run has. */
-export function treeSource(runs: Runs, replays: Replays): TreeSource {
+export function treeSource(runs: Runs, replays: Replays, changes: Changes): TreeSource {
   return {
     onDidChange: runs.onDidChange,
+    change: address => changes.find(address),
     async tree(runFolder, id) {
       if (isReplayed(id)) return replays.find(runFolder, id);
       const { tree, isGrowing } = await treeOf(runs, runFolder, id);

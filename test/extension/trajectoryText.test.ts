@@ -121,7 +121,7 @@ describe('trajectory as text', () => {
     assert.ok(finished.text.includes('\nI do not know\n'));
     assert.equal(finished.tokens.length, 0);
     for (const segment of tree.segments) segment.text = '';
-    const growing = layOut(tree, 1, undefined, true);
+    const growing = layOut(tree, 1, undefined, { isGrowing: true });
     assert.match(growing.text, /^# Tree 41\.3 · trajectory 1 of 2 so far \(branch\) · growing /);
     assert.ok(growing.text.includes('\n(13 tokens, their text is written when the tree is done)\n'));
     assert.equal(growing.segments.length, 4);

@@ -3,6 +3,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
+import { change as signedTo } from '../../../src/core/figures.ts';
+import { summarizeChange, type PathChange } from '../../../src/core/likelihood.ts';
 import { isIdentical } from '../../../src/core/replay.ts';
 import type { Rescored } from '../../../src/core/rescore.ts';
 import { payloadOf } from '../../../src/core/tags.ts';
@@ -193,6 +195,30 @@ console.log(${JSON.stringify(JSON.stringify(told))});\n`,
     assert.equal(shown.getText(links[1]!.range), 'trajectory 0');
     await vscode.window.showTextDocument(shown, { preview: false });
     await shoot('replay');
+  });
+
+  it('is told of a trajectory under two checkpoints, as its text with what became likelier', async () => {
+    const checkpoints = ['initial', 'step-000001'];
+    const change = await run<PathChange>('compareCheckpoints', {
+      runFolder,
+      tree: '1.0',
+      path: 0,
+      checkpoints,
+    });
+    const { change: total, tokens } = summarizeChange(await openRun(runFolder).tree('1.0'), 0, change);
+    const { document } = await active(TRAJECTORY);
+    const head = `# Δ log p from initial to step-000001: ${signedTo(total, 2)} over ${tokens} drawn tokens`;
+    assert.ok(document.getText().includes(head), document.getText().slice(0, 600));
+    const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
+      'vscode.executeCodeLensProvider',
+      document.uri,
+    );
+    assert.ok(lenses.some(({ command }) => command?.title.startsWith('Overlay: Δ log p')));
+    await shoot('checkpoints');
+    assert.equal(
+      await run('compareCheckpoints', { runFolder, tree: '1.0 replay 1', path: 0, checkpoints }),
+      undefined,
+    );
   });
 
   it('is told of other rewards, from a text with the run’s own settings that is edited and gone on with', async () => {
