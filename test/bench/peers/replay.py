@@ -2,10 +2,10 @@
 Trains a run's first steps again with transformers and PyTorch, from what its folder holds, and says how far its numbers are from
 the recorded ones: RUN [STEPS [POLICY]], the policy's folder where it was moved since. Every trajectory is a row of its own, every
 loss is differentiated by PyTorch and all formulas are written out here, so that nothing of the program under test is used. Ends
-with 1 where a number is further away than rounding explains. Without KL and entropy bonus only; Adam enlarges rounding, so that
-few steps say most.
+with 1 where a number is further away than rounding explains; Adam enlarges rounding, so that few steps say most.
 """
 import collections
+import copy
 import json
 import math
 import os
@@ -22,11 +22,12 @@ torch.set_num_threads(1)
 run, steps = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
 config = json.load(open(f"{run}/run.json"))["config"]
 rollout, algorithm, optimizer = config["rollout"], config["algorithm"], config["optimizer"]
-assert algorithm["klWeight"] == 0 and algorithm["entropyBonus"] == 0, "KL and entropy bonus are not replayed"
+kl_weight, bonus = algorithm["klWeight"], algorithm["entropyBonus"]
 trains_forced = rollout["limitAction"] == "append-end-trained"
 temperature = rollout["temperature"]
 folder = sys.argv[3] if len(sys.argv) > 3 else os.path.join(run, config["policy"]["path"])
 model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+reference = copy.deepcopy(model) if kl_weight else None
 
 
 def read(step):
@@ -37,7 +38,7 @@ def read(step):
         if tree["step"] == step:
             trees.pop(tree["id"], None)
             trees[tree["id"]] = tree
-    return [[row(tree, path) for path in tree["paths"]] for tree in trees.values() if not tree.get("isDropped")]
+    return [[trajectory(tree, path) for path in tree["paths"]] for tree in trees.values() if not tree.get("isDropped")]
 
 
 def column(tree, place, kind):
@@ -45,7 +46,7 @@ def column(tree, place, kind):
     return np.fromfile(f"{run}/tokens.bin", kind, count, offset=offset + 4 * count * place)
 
 
-def row(tree, path):
+def trajectory(tree, path):
     segments, walk, at = tree["segments"], [], path["leaf"]
     while at >= 0:
         walk.insert(0, at)
@@ -66,10 +67,10 @@ def row(tree, path):
         sampled=torch.tensor(column(tree, 1, np.float32)[tokens])[1:])
 
 
-def forward(row):
+def forward(row, of=model):
     """Log-probabilities of the row's tokens but the first, and the entropies that they were drawn from."""
-    logs = torch.log_softmax(model(row["ids"][None]).logits[0, :-1] / temperature, -1)
-    return logs.gather(1, row["ids"][1:, None])[:, 0], -(logs.exp() * logs).sum(-1).detach()
+    logs = torch.log_softmax(of(row["ids"][None]).logits[0, :-1] / temperature, -1)
+    return logs.gather(1, row["ids"][1:, None])[:, 0], -(logs.exp() * logs).sum(-1)
 
 
 def deviation(values):
@@ -154,21 +155,26 @@ def loss_of(row, log_probs):
 def update(groups, adam):
     """One optimiser step; None where the groups teach nothing."""
     rows = [row for group in groups for row in group]
-    if all((row["advantages"] == 0).all() for row in rows):
+    is_regularised = kl_weight != 0 or bonus != 0
+    if all((row["advantages"] == 0).all() for row in rows) and not is_regularised:
         return None
     tokens, trajectories = sum(len(row["advantages"]) for row in rows), len(rows)
     weigh_by_entropy(groups)
-    loss, clipped, moved, weights = 0, 0, 0, 0
+    loss, clipped, moved, away, weights = 0, 0, 0, 0, 0
     for group in groups:
-        teaches = any((row["advantages"] != 0).any() for row in group)
+        teaches = is_regularised or any((row["advantages"] != 0).any() for row in group)
         for row in group:
-            log_probs = forward(row)[0][row["trained"]]
+            log_probs, entropies = (each[row["trained"]] for each in forward(row))
             losses, is_clipped = loss_of(row, log_probs)
             weight = {
                 "token-mean": 1 / tokens, "seq-mean-token-sum": 1 / trajectories,
                 "seq-mean-token-mean": 1 / (trajectories * max(1, len(losses))),
                 "seq-mean-token-sum-norm": 1 / (trajectories * rollout["maxResponseTokens"])}[algorithm["aggregation"]]
-            loss = loss + weight * losses.sum()
+            if kl_weight:
+                further = row["reference"] - log_probs
+                kl = (further.exp() - further - 1).clamp(max=10)
+                losses, away = losses + kl_weight * kl, away + weight * kl.sum().item()
+            loss = loss + weight * (losses - bonus * entropies).sum()
             if teaches:
                 clipped += weight * is_clipped.sum().item()
                 moved += weight * (row["old"] - log_probs).sum().item()
@@ -177,7 +183,8 @@ def update(groups, adam):
     loss.backward()
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), optimizer["maxGradientNorm"]).item()
     adam.step()
-    return dict(loss=loss.item(), gradientNorm=norm, clipFraction=clipped / weights, approximateKl=moved / weights)
+    found = dict(loss=loss.item(), gradientNorm=norm, clipFraction=clipped / weights, approximateKl=moved / weights)
+    return found | (dict(kl=away / weights) if kl_weight else {})
 
 
 def matrices_and_others():
@@ -204,6 +211,7 @@ for step in range(1, steps + 1):
     for row in [row for group in groups for row in group]:
         with torch.no_grad():
             log_probs, entropies = forward(row)
+            row["reference"] = forward(row, reference)[0][row["trained"]] if kl_weight else None
         apart = max(apart, torch.nan_to_num((log_probs - row["sampled"]).abs()).max().item())
         row["old"], row["entropies"] = log_probs[row["trained"]], entropies[row["trained"]]
     credit(groups)
