@@ -106,18 +106,28 @@ interface Builder {
   values: Float64Array;
   /** Steps that have it. */
   count: number;
-  fields: Map<string, Builder>;
+  /** In the order in which they were first seen, which is mostly that of every step. */
+  names: string[];
+  fields: Builder[];
 }
+
+const builder = (kind: Shape['kind'], rows: number): Builder => ({
+  kind,
+  values: new Float64Array(rows).fill(NaN),
+  count: 0,
+  names: [],
+  fields: [],
+});
 
 /** Undefined where a summary holds something else than numbers, or one name is now a number and now an object. */
 function columnsOf(finished: readonly EventOf<'step-finished'>[]): StepColumns | undefined {
-  const root: Builder = { kind: 'object', values: new Float64Array(), count: 0, fields: new Map() };
-  for (const [row, { summary }] of finished.entries())
-    if (!build(root, summary, { row, rows: finished.length })) return undefined;
+  const rows = finished.length;
+  const root = builder('object', rows);
+  for (let row = 0; row < rows; row++) if (!build(root, finished[row]!.summary, row)) return undefined;
   const columns: Float64Array[] = [];
-  const shape = shapeOf(root, finished.length, columns);
-  const values = new Float64Array(columns.length * finished.length);
-  columns.forEach((column, i) => values.set(column, i * finished.length));
+  const shape = shapeOf(root, rows, columns);
+  const values = new Float64Array(columns.length * rows);
+  columns.forEach((column, i) => values.set(column, i * rows));
   return {
     seqs: Float64Array.from(finished, ({ seq }) => seq),
     steps: Float64Array.from(finished, ({ step }) => step),
@@ -127,22 +137,29 @@ function columnsOf(finished: readonly EventOf<'step-finished'>[]): StepColumns |
   };
 }
 
-function build(into: Builder, object: object, at: { row: number; rows: number }): boolean {
-  into.values[at.row] = PRESENT;
+function build(into: Builder, object: object, row: number): boolean {
+  into.values[row] = PRESENT;
   into.count++;
-  for (const [name, value] of Object.entries(object) as [string, unknown][]) {
+  let guess = 0;
+  for (const name of Object.keys(object)) {
+    const value: unknown = (object as Record<string, unknown>)[name];
     if (value === undefined) continue;
     const kind = kindOf(value);
-    let field = into.fields.get(name);
-    if (field === undefined) {
-      const values = new Float64Array(at.rows).fill(NaN);
-      into.fields.set(name, (field = { kind: kind ?? 'number', values, count: 0, fields: new Map() }));
-    }
+    const at = into.names[guess] === name ? guess : into.names.indexOf(name);
+    const field = at < 0 ? addField(into, name, kind ?? 'number') : into.fields[at]!;
+    guess = at + 1;
     if (kind !== field.kind) return false;
-    if (kind === 'number') field.values[at.row] = (value as number | null) ?? NULL;
-    else if (!build(field, value as object, at)) return false;
+    if (kind === 'number') field.values[row] = (value as number | null) ?? NULL;
+    else if (!build(field, value as object, row)) return false;
   }
   return true;
+}
+
+function addField({ names, fields, values }: Builder, name: string, kind: Shape['kind']): Builder {
+  const field = builder(kind, values.length);
+  names.push(name);
+  fields.push(field);
+  return field;
 }
 
 function kindOf(value: unknown): Shape['kind'] | undefined {
@@ -152,14 +169,18 @@ function kindOf(value: unknown): Shape['kind'] | undefined {
 }
 
 /** Adds the columns that the shape needs. */
-function shapeOf({ kind, values, count, fields }: Builder, rows: number, columns: Float64Array[]): Shape {
+function shapeOf(
+  { kind, values, count, names, fields }: Builder,
+  rows: number,
+  columns: Float64Array[],
+): Shape {
   const isAlways = count === rows;
   const column = kind === 'number' || !isAlways ? columns.push(values) - 1 : undefined;
   if (kind === 'number') return { kind, column: column! };
   return {
     kind,
     ...(column !== undefined && { column }),
-    fields: [...fields].map(([name, field]) => [name, shapeOf(field, rows, columns)]),
+    fields: fields.map((field, i) => [names[i]!, shapeOf(field, rows, columns)]),
   };
 }
 

@@ -134,7 +134,7 @@ function watchWorkspace(refresh: () => void, redraw: () => void): vscode.Disposa
 
 function panelSource(runs: Runs, app: () => App): PanelSource {
   return {
-    follow: (runFolder, taker) => runs.follow(runFolder, taker),
+    follow: (runFolder, taker, headlines) => runs.follow(runFolder, taker, headlines),
     neighbours: (runFolder, id) => neighboursOf(runs, runFolder, id),
     async rows(runFolder, step) {
       const entries = await openRun(runFolder).trees();

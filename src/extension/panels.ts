@@ -31,10 +31,14 @@ import { type Target, targetOf } from './target.ts';
 
 /** Where the panels' facts and trees come from. */
 export interface PanelSource {
-  /** Gives all facts so far, then new ones as they come; `restarted` where the journal was replaced. */
+  /**
+   * Gives all facts so far, then new ones as they come; `restarted` where the journal was replaced. For `headlines` how trees grew in
+   * finished steps may be left out.
+   */
   follow(
     runFolder: string,
     taker: { facts(events: readonly Event[]): void; restarted(events: readonly Event[]): void },
+    headlines: boolean,
   ): vscode.Disposable;
   /** Also trees that still grow. */
   tree(runFolder: string, id: string): Promise<Tree>;
@@ -72,19 +76,20 @@ interface OpenPanel {
   session?: Session;
 }
 
-/** Which runs a view follows, which of their facts it folds, and whether it takes those of many steps in columns. */
+/** Which runs a view follows, which of their facts it folds, whether these are headlines, and whether it takes those of many steps in columns. */
 const FOLLOWED: Record<
   ViewKind,
   {
     runs(subject: ViewSubject): readonly string[];
     facts(events: readonly Event[]): Event[];
+    isBrief?: boolean;
     isPacked?: boolean;
   }
 > = {
-  dashboard: { runs: ({ runFolder }) => [runFolder], facts: headlines, isPacked: true },
+  dashboard: { runs: ({ runFolder }) => [runFolder], facts: headlines, isBrief: true, isPacked: true },
   tree: { runs: ({ runFolder }) => [runFolder], facts: settled },
   evaluation: { runs: () => [], facts: settled },
-  compare: { runs: foldersOf, facts: summed },
+  compare: { runs: foldersOf, facts: summed, isBrief: true },
 };
 
 interface Session {
@@ -226,16 +231,17 @@ export class Panels implements vscode.Disposable {
     // A view may ask twice before the first turn.
     opened.session?.end('The view began again.');
     const { remote: view, close } = connect<ViewVerbs>(port);
-    const { runs, facts, isPacked = false } = FOLLOWED[opened.kind];
+    const { runs, facts, isBrief = false, isPacked = false } = FOLLOWED[opened.kind];
     const fed = runs(opened.subject).map((folder, run) => {
       const pump: Pump = makePump(
         batch => view.events({ ...batch, ...(isPacked && packSteps(batch.events)), run }),
         error => this.#log.error(`View: ${inFull(toFailure(error))}`),
       );
-      const following = this.#source.follow(folder, {
-        facts: events => pump.push(facts(events)),
-        restarted: events => pump.restart(facts(events)),
-      });
+      const taker = {
+        facts: (events: readonly Event[]): void => pump.push(facts(events)),
+        restarted: (events: readonly Event[]): void => pump.restart(facts(events)),
+      };
+      const following = this.#source.follow(folder, taker, isBrief);
       return { following, pump };
     });
     opened.session = {

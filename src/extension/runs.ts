@@ -118,9 +118,14 @@ export class Runs implements vscode.Disposable {
     return state;
   }
 
-  follow(folder: string, taker: Taker): vscode.Disposable {
+  /** `headlines`: how trees grew in steps that are finished is not asked for, which makes a long run quick to read. */
+  follow(folder: string, taker: Taker, headlines = false): vscode.Disposable {
     const stop = new AbortController();
-    inBackground(this.#log, `Reading ${folder}`, this.#give(folder, taker, stop.signal));
+    inBackground(
+      this.#log,
+      `Reading ${folder}`,
+      this.#give(folder, taker, { signal: stop.signal, headlines }),
+    );
     return new vscode.Disposable(() => stop.abort());
   }
 
@@ -193,13 +198,17 @@ export class Runs implements vscode.Disposable {
     inBackground(
       this.#log,
       `Following ${folder}`,
-      this.#give(folder, { facts: take, restarted }, followed.stop.signal),
+      this.#give(folder, { facts: take, restarted }, { signal: followed.stop.signal, headlines: false }),
     );
   }
 
-  async #give(folder: string, taker: Taker, signal: AbortSignal): Promise<void> {
+  async #give(
+    folder: string,
+    taker: Taker,
+    { signal, headlines }: { signal: AbortSignal; headlines: boolean },
+  ): Promise<void> {
     let isFirst = true;
-    for await (const { events, from } of openRun(folder).follow(0, signal)) {
+    for await (const { events, from } of openRun(folder).follow(0, signal, { headlines })) {
       if (signal.aborted) return;
       if (from === 0 && !isFirst) taker.restarted(events);
       else taker.facts(events);

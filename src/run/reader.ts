@@ -66,10 +66,10 @@ export function openRun(folder: string): Run {
     manifest,
     events: async () => {
       const events: Event[] = [];
-      for await (const batch of readEvents(folder, 0, undefined)) events.push(...batch.events);
+      for await (const batch of readEvents(folder, { from: 0, seq: undefined })) events.push(...batch.events);
       return events;
     },
-    follow: (from, signal) => follow(folder, from, signal),
+    follow: (from, signal, { headlines = false } = {}) => follow(folder, { from, signal, headlines }),
     trees,
     tree,
     columns: async id =>
@@ -103,28 +103,67 @@ async function readPieces(folder: string): Promise<Pieces | undefined> {
   }
 }
 
-/** Whole lines from a byte on as events. `seq` is the number that the first of them must have; undefined for any. */
+/**
+ * Whole lines from a byte on as events. `seq` is the number that the first of them must have; undefined for any. For `headlines` the
+ * growth of a step waits unread until the step is finished, and then is left out.
+ */
 async function* readEvents(
   folder: string,
-  from: number,
-  seq: number | undefined,
+  { from, seq, headlines = false }: { from: number; seq: number | undefined; headlines?: boolean },
 ): AsyncGenerator<EventBatch & { seq: number }> {
   const path = join(folder, FILES.events);
   if (!statOf(path)) return;
   let expected = seq;
   let at = from;
+  let waiting: (Event | Unread)[] = [];
   const expectSeal = watchSeals(path, from);
   for await (const { lines, next } of wholeLines(path, from)) {
     const events: Event[] = [];
     for (const line of lines) {
       expectSeal(line);
+      const unread = headlines ? growthOf(line) : undefined;
+      if (unread !== undefined && unread.seq === expected) {
+        waiting.push(unread);
+        expected++;
+        continue;
+      }
       const read = readEvent(line, path, expected ?? (from === 0 ? 0 : undefined));
       expected = read.seq + 1;
-      if (read.event) events.push(read.event);
+      if (!read.event) continue;
+      // What comes after something that waits waits with it, so that all stays in its order.
+      if (waiting.length > 0) waiting.push(read.event);
+      else events.push(read.event);
+      if (read.event.type !== 'step-finished') continue;
+      waiting = waiting.filter(one => !isUnread(one) || one.step > read.event!.step);
+      if (waiting.some(isUnread)) continue;
+      for (const one of waiting.splice(0)) if (!isUnread(one)) events.push(one);
     }
     yield { events, from: at, next, seq: expected ?? 0 };
     at = next;
   }
+  // The step that is under way.
+  const events = waiting.flatMap(one =>
+    isUnread(one) ? (readEvent(one.line, path, one.seq).event ?? []) : one,
+  );
+  if (events.length > 0) yield { events, from: at, next: at, seq: expected ?? 0 };
+}
+
+/** A line that tells how a tree grew, known by how it begins. */
+interface Unread {
+  line: Line;
+  seq: number;
+  step: number;
+}
+
+const isUnread = (one: Event | Unread): one is Unread => 'line' in one;
+
+const GROWTH =
+  /^\{"seq":(\d+),"at":"[^"\\]*","step":(\d+),"type":"(?:segment-grown|tool-answered|branch-decided)"/;
+
+/** Undefined for any other line, also where it tells that in another form. */
+function growthOf(line: Line): Unread | undefined {
+  const found = GROWTH.exec(line.text);
+  return found ? { line, seq: Number(found[1]), step: Number(found[2]) } : undefined;
 }
 
 function readEvent(line: Line, path: string, expected: number | undefined): { seq: number; event?: Event } {
@@ -136,7 +175,10 @@ function readEvent(line: Line, path: string, expected: number | undefined): { se
   throw new FailureError({ where: 'store', message, fix: 'Restore the file from a copy.' });
 }
 
-async function* follow(folder: string, from: number, signal: AbortSignal): AsyncGenerator<EventBatch> {
+async function* follow(
+  folder: string,
+  { from, signal, headlines }: { from: number; signal: AbortSignal; headlines: boolean },
+): AsyncGenerator<EventBatch> {
   const path = join(folder, FILES.events);
   const changes = watchFolder(folder, () => POLL_MS);
   let next = from;
@@ -151,7 +193,7 @@ async function* follow(folder: string, from: number, signal: AbortSignal): Async
         seq = 0;
         yield { events: [], from: 0, next: 0 };
       }
-      for await (const batch of size > next ? readEvents(folder, next, seq) : []) {
+      for await (const batch of size > next ? readEvents(folder, { from: next, seq, headlines }) : []) {
         ({ next, seq } = batch);
         yield { events: batch.events, from: batch.from, next };
         if (signal.aborted) return;

@@ -23,8 +23,11 @@ export interface Run {
   readonly manifest: Manifest;
   /** All events so far, those that were voided by a resumption included (see core/fold). */
   events(): Promise<Event[]>;
-  /** Batches of events from a byte on: at once what is there, then what is added, until the signal is given. */
-  follow(from: number, signal: AbortSignal): AsyncGenerator<EventBatch>;
+  /**
+   * Batches of events from a byte on: at once what is there, then what is added, until the signal is given. For `headlines` what tells
+   * how trees grew in steps that finished since need not be read: most of a long journal.
+   */
+  follow(from: number, signal: AbortSignal, asked?: { headlines?: boolean }): AsyncGenerator<EventBatch>;
   /** All trees in order; of steps that were done again after a resumption only what was written last. */
   trees(looking?: Looking): Promise<TreeEntry[]>;
   /** A tree of the list, or a counterfactual by its id. */

@@ -212,6 +212,57 @@ describe('reader', () => {
       assert.deepEqual(later, [1, 2, 3]);
     }));
 
+  it('leaves the growth of finished steps unread for headlines: not that of the step under way, and no gap', () =>
+    inFolder(async project => {
+      const { folder } = await newRun(project);
+      const path = join(folder, 'events.jsonl');
+      let seq = 0;
+      const line = (step: number, type: string): string => {
+        const call = { tool: 'search', outcome: 'ok', latencyMs: 1, shared: false };
+        const fact =
+          type === 'step-finished' ? finished(0.5) : { type, tasks: [], from: 'step-1', tree: `${step}.0` };
+        return `${JSON.stringify({ seq: seq++, at: '', step, ...fact, type, segment: 1, call })}\n`;
+      };
+      const step = (number: number): string =>
+        ['step-started', 'tool-answered', 'tool-answered', 'step-finished']
+          .map(type => line(number, type))
+          .join('');
+      const begun = (number: number): string =>
+        ['step-started', 'tool-answered', 'step-started', 'tool-answered']
+          .map(type => line(number, type))
+          .join('');
+      // Step 2 is cut, done again, and step 3 is under way.
+      writeFileSync(path, step(1) + begun(2) + line(1, 'resumed') + step(2) + begun(3));
+      const stop = new AbortController();
+      const told: string[] = [];
+      const seqs: number[] = [];
+      let hasGrown = false;
+      for await (const { events } of openRun(folder).follow(0, stop.signal, { headlines: true })) {
+        told.push(...events.map(event => `${event.step} ${event.type}`));
+        seqs.push(...events.map(event => event.seq));
+        if (told.length === 11 && !hasGrown) {
+          hasGrown = true;
+          appendFileSync(path, line(3, 'tool-answered') + line(3, 'step-finished'));
+        }
+        if (told.at(-1) === '3 step-finished') stop.abort();
+      }
+      assert.deepEqual(told, [
+        ...['1 step-started', '1 step-finished', '2 step-started', '2 step-started', '1 resumed'],
+        ...['2 step-started', '2 step-finished'],
+        ...['3 step-started', '3 tool-answered', '3 step-started', '3 tool-answered', '3 step-finished'],
+      ]);
+      assert.deepEqual(
+        seqs,
+        seqs.toSorted((a, b) => a - b),
+      );
+      seq++;
+      appendFileSync(path, line(4, 'tool-answered') + line(4, 'step-finished'));
+      await assert.rejects(async () => {
+        const limit = AbortSignal.timeout(5000);
+        for await (const _ of openRun(folder).follow(0, limit, { headlines: true })) continue;
+      }, /event has number 20, but 19 comes next/);
+    }));
+
   it('begins again where the journal was replaced by a shorter one', () =>
     inFolder(async project => {
       const { folder } = await newRun(project);
