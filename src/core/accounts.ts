@@ -4,6 +4,7 @@ import { percent } from './figures.ts';
 import type { FinishedStep, FinishedTree, RunState } from './fold.ts';
 import { decisionLines, formula, plain, verdict } from './explain.ts';
 import type { Decision, Tree } from './types.ts';
+import { cut } from './wrap.ts';
 
 /** Characters of a text that are quoted. */
 const QUOTED = 600;
@@ -114,8 +115,7 @@ function pathAccount(tree: Tree, path: number): string {
   return `trajectory ${path}: reward ${number(reward.total)}${credited}, ${reward.reason}`;
 }
 
-const quoted = (text: string): string =>
-  JSON.stringify(text.length <= QUOTED ? text : `${text.slice(0, QUOTED)}…`);
+const quoted = (text: string): string => JSON.stringify(cut(text, QUOTED));
 const number = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value)
     ? '–'

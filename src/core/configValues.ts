@@ -1,5 +1,6 @@
 /** What is wrong with single values of a config, and with the parts of those that have parts. Knows nothing of which keys there are. */
 import type { AnyKey, ChoiceKey, CountsKey, ListKey, NumberKey, PlainKey } from './configSpecs.ts';
+import { cut } from './wrap.ts';
 
 interface Sentences {
   message: string;
@@ -174,7 +175,7 @@ export const isObject = (value: unknown): value is object =>
 
 export function describe(value: unknown): string {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+  if (typeof value === 'string') return JSON.stringify(cut(value, 60));
   return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : typeof value;
 }
 

@@ -1,4 +1,4 @@
-/** Breaks long lines and remembers where, and makes control characters visible. Knows nothing of tokens or editors. */
+/** Breaks long lines and remembers where, cuts long texts, and makes control characters visible. Knows nothing of tokens or editors. */
 
 /** `breaks` ascend: offsets into the text as it was, before each of which one line feed was added. */
 export interface Wrapped {
@@ -62,3 +62,7 @@ export const visible = (text: string): string =>
   text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, char =>
     char === '\u007f' ? '␡' : String.fromCharCode(0x2400 + char.charCodeAt(0)),
   );
+
+/** At most so many UTF-16 units of a text, with an ellipsis where there are more. */
+export const cut = (text: string, limit: number): string =>
+  text.length <= limit ? text : `${text.slice(0, limit)}…`;

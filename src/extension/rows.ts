@@ -1,5 +1,6 @@
 /** What the rows of the run explorer say, in words for eyes and for screen readers. Knows nothing of VS Code or files. */
 import type { CheckResult, CheckStatus } from '../core/checkup.ts';
+import { plain } from '../core/explain.ts';
 import { counted } from '../core/figures.ts';
 import type { FinishedStep, LiveTree, RunState } from '../core/fold.ts';
 import type { Manifest } from '../run/manifest.ts';
@@ -47,11 +48,7 @@ export const CONTEXTS: Record<
 };
 
 /** `.62`, `1.00`, `−.05`: two decimals without the zero that says nothing. */
-export const short = (value: number): string =>
-  value
-    .toFixed(2)
-    .replace('-', '−')
-    .replace(/^(−?)0\./, '$1.');
+export const short = (value: number): string => plain(value, 2);
 
 /** A state that is not plain comes first: rows are narrow. */
 export function runDescription(run: RunSummary): string {

@@ -1,6 +1,7 @@
 /** Draws trees and steps as text for a terminal. Knows nothing of files, colours or the width of a window. */
 import { isCounterfactual } from '../core/counterfactual.ts';
 import type { StepSummary } from '../core/events.ts';
+import { plain } from '../core/explain.ts';
 import { change } from '../core/figures.ts';
 import type { Decision, Path, Segment, Tree } from '../core/types.ts';
 
@@ -79,9 +80,9 @@ export function decisionLabel(decision: Decision): string {
   const entropies = `H₀ ${initialEntropy.toFixed(3)}  Hₜ ${entropy.toFixed(3)}  ΔH ${change(entropyDelta, 3)}`;
   const gate =
     draw !== undefined
-      ? `drew ${short(draw)}`
+      ? `drew ${plain(draw, 2)}`
       : threshold !== undefined
-        ? `τ ${short(threshold)}`
+        ? `τ ${plain(threshold, 2)}`
         : 'not drawn';
   const answer = {
     branch: `branched into path ${decision.child ?? '?'}`,
@@ -89,8 +90,10 @@ export function decisionLabel(decision: Decision): string {
     budget: `no budget (${decision.made} of ${decision.total} made)`,
     length: 'no tokens left',
   }[outcome];
-  const damped = penalty ? ` damped by ${short(penalty.factor)} after ${penalty.consecutive} in a row` : '';
-  return `path ${decision.path} asks: P ${short(probability)}${damped}, ${gate} → ${answer}   (${entropies})`;
+  const damped = penalty
+    ? ` damped by ${plain(penalty.factor, 2)} after ${penalty.consecutive} in a row`
+    : '';
+  return `path ${decision.path} asks: P ${plain(probability, 2)}${damped}, ${gate} → ${answer}   (${entropies})`;
 }
 
 function pathLabel(tree: Tree, index: number): string {
@@ -135,8 +138,6 @@ export function stepRow(step: number, steps: number, summary: StepSummary): stri
 
 const measured = (value: number | undefined, digits: number): string =>
   value === undefined ? '–' : value.toFixed(digits);
-/** Probabilities as people write them: .46. */
-const short = (value: number): string => value.toFixed(2).replace(/^0/, '');
 
 /** Text on one line in quotes, cut with an ellipsis; nothing for nothing. */
 export function oneLine(text: string, length: number): string {

@@ -1,6 +1,7 @@
 /** What the cards of segments and of ghosts have in common. Knows nothing of what is chosen. */
 import type { Line } from '../../src/core/explain.ts';
 import type { Segment, Tree } from '../../src/core/types.ts';
+import { cut } from '../../src/core/wrap.ts';
 import { element } from '../shared/element.ts';
 import { number } from '../shared/format.ts';
 
@@ -9,7 +10,7 @@ const TEXT_LIMIT = 700;
 
 /** Nothing where there is no text. */
 export const textPart = ({ text }: Pick<Segment, 'text'>): Node[] =>
-  text === '' ? [] : [element('pre', {}, text.length > TEXT_LIMIT ? `${text.slice(0, TEXT_LIMIT)}…` : text)];
+  text === '' ? [] : [element('pre', {}, cut(text, TEXT_LIMIT))];
 
 /** Nothing where the path was not judged. */
 export function rewardPart(tree: Tree, path: number): Node[] {

@@ -1,5 +1,6 @@
 /** What the importer must know of a foreign program's files, and how their values are read. Knows no program. */
 import { FailureError } from '../../core/types.ts';
+import { cut } from '../../core/wrap.ts';
 import type { Sample } from './sample.ts';
 
 /** One file of rollouts of one step. */
@@ -52,7 +53,7 @@ export function aside(row: Row, left: readonly string[]): string {
   const said = Object.entries(row).flatMap(([name, value]) => {
     if (left.includes(name) || value === null || value === undefined) return [];
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return [`${name} ${text.length > 120 ? `${text.slice(0, 120)}…` : text}`];
+    return [`${name} ${cut(text, 120)}`];
   });
   return said.length === 0 ? '' : ` Logged beside it: ${said.join(', ')}.`;
 }

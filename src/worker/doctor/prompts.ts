@@ -3,6 +3,7 @@ import { ok, warning, wrong, type CheckResult } from '../../core/checkup.ts';
 import type { Config } from '../../core/config.ts';
 import { closingTag } from '../../core/tags.ts';
 import { FailureError, type Message } from '../../core/types.ts';
+import { cut } from '../../core/wrap.ts';
 import type { Dataset } from '../dataset.ts';
 import type { RunTokenizer } from '../equipment.ts';
 import { measurePrompts, tooLongSentence } from '../promptLengths.ts';
@@ -107,7 +108,7 @@ export async function checkLengths(
   ];
 }
 
-const shown = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+const shown = (text: string): string => JSON.stringify(cut(text, 80));
 
 function startsWith(whole: ArrayLike<number>, start: ArrayLike<number>): boolean {
   for (let i = 0; i < start.length; i++) if (whole[i] !== start[i]) return false;

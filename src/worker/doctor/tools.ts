@@ -2,6 +2,7 @@
 import { ok, warning, wrong, type CheckResult } from '../../core/checkup.ts';
 import type { ToolsConfig } from '../../core/configTools.ts';
 import type { Task } from '../../core/types.ts';
+import { cut } from '../../core/wrap.ts';
 import type { ToolPool } from '../tools/tool.ts';
 
 const QUESTION_CHARACTERS = 200;
@@ -33,7 +34,7 @@ async function checkTool(tools: ToolPool, tag: string, task: Task | undefined): 
   const argument = tag === 'python' ? 'print(6 * 7)' : (question ?? 'test');
   const { outcome, text, latencyMs } = await tools.call(tag, argument);
   const id = `tools.${tag}`;
-  const said = JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+  const said = JSON.stringify(cut(text, 80));
   const what = `${tools.describe()[tag]} answered in ${Math.round(latencyMs)} ms`;
   if (tag === 'python' && (outcome !== 'ok' || text.trim() !== '42'))
     return wrong(id, `${what}, but print(6 * 7) gave ${said} (${outcome}).`, {

@@ -6,6 +6,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OwnProgram } from '../../core/configTools.ts';
+import { cut } from '../../core/wrap.ts';
 import { PassingError } from '../retry.ts';
 
 /** Longer lines are no answers. */
@@ -262,7 +263,7 @@ class Child {
     const answer = parsed(line);
     const asked = answer && this.asked.get(answer.id as number);
     if (!asked) {
-      const shown = JSON.stringify(line.length > 120 ? `${line.slice(0, 120)}…` : line);
+      const shown = JSON.stringify(cut(line, 120));
       this.end(
         `it wrote ${shown} to its standard output, which is no answer with the id of a question; messages belong to the standard error`,
       );

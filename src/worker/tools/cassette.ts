@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FailureError, type Failure, type ToolOutcome } from '../../core/types.ts';
+import { cut } from '../../core/wrap.ts';
 import { append, close, makeFolder, openAppend, type AppendFile } from '../../run/disk.ts';
 import { endOf, wholeLines } from '../../run/lines.ts';
 import type { PooledResult, ToolPool, ToolResult } from './tool.ts';
@@ -98,7 +99,7 @@ function recordingPool(pool: ToolPool, recording: Recording, options: CassetteOp
 
 const miss = (tag: string, argument: string): ToolResult => ({
   outcome: 'failed',
-  text: `The recording has no answer to this call of ${tag}: ${argument.length > 200 ? `${argument.slice(0, 200)}…` : argument}`,
+  text: `The recording has no answer to this call of ${tag}: ${cut(argument, 200)}`,
 });
 
 const keyOf = (tag: string, argument: string): string => `${tag}\n${argument}`;
