@@ -35,7 +35,7 @@ export interface ChangeSummary {
   turns: TurnChange[];
   tokens: number;
   change: number;
-  /** Tokens in reading order, the most raised first; and the most lowered first. Only those that rose or fell. */
+  /** Tokens by their place in reading order, the most raised first; and the most lowered first. Few, and only where it is worth a look. */
   raised: number[];
   lowered: number[];
 }
@@ -44,7 +44,9 @@ export interface ChangeSummary {
 export const changeAt = ({ before, after }: PathChange, token: number): number =>
   after.logProbs[token]! - before.logProbs[token]!;
 
+/** Tokens of a list, and the least change in nats that one has. */
 const LISTED = 5;
+const LEAST = 0.005;
 
 export function summarizeChange(tree: Tree, path: number, change: PathChange): ChangeSummary {
   const turns: TurnChange[] = [];
@@ -71,10 +73,10 @@ export function summarizeChange(tree: Tree, path: number, change: PathChange): C
     turns,
     tokens: drawn.length,
     change: sum(turns.map(turn => turn.change)),
-    raised: byChange.filter(token => changeAt(change, token) > 0).slice(0, LISTED),
+    raised: byChange.filter(token => changeAt(change, token) >= LEAST).slice(0, LISTED),
     lowered: byChange
       .toReversed()
-      .filter(token => changeAt(change, token) < 0)
+      .filter(token => changeAt(change, token) <= -LEAST)
       .slice(0, LISTED),
   };
 }

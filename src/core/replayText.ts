@@ -32,6 +32,21 @@ export const numbersSentence = (compared: number, largest: number): string =>
       ? `log p of ${compared} tokens equal to the bit`
       : `log p of ${compared} tokens within ${largest.toExponential(1)}`;
 
+/** The trajectories that differ, each with what that hangs on; where it is the same as of an earlier one, that is named. */
+export function explained(paths: readonly PathReplay[]): { path: PathReplay; lines: string[] }[] {
+  const known = new Map<string, string>();
+  return paths
+    .filter(({ cause }) => cause)
+    .map(path => {
+      const lines = causeLines(path);
+      const key = `${path.shared}\n${lines.join('\n')}`;
+      const earlier = known.get(key);
+      if (earlier !== undefined) return { path, lines: [`as ${earlier}`] };
+      known.set(key, pathName(path));
+      return { path, lines };
+    });
+}
+
 /** What the difference hangs on, with the numbers or words of both sides; empty where there is none. */
 export function causeLines({ cause, compared, largestDifference, parting }: PathReplay): string[] {
   if (!cause) return [];

@@ -9,9 +9,6 @@ import type { TokenColumns, Tree } from '../core/types.ts';
 const SEEN = 0.1;
 const STRONG = 1;
 
-/** What shows in two digits. */
-const SHOWN = 0.005;
-
 export const CHANGE_LEGEND =
   'solid underline where likelier by .1 nats, wavy where less likely, stronger from 1';
 
@@ -35,15 +32,14 @@ export function changeLines(
     `${JSON.stringify(textOf(pieces, [ids[places[token]!]!]))} ${signedTo(changeAt(change, token), 2)}`;
   const list = (what: string, listed: readonly number[]): string[] =>
     listed.length === 0 ? [] : [`# Most ${what}: ${listed.map(named).join(' · ')}`];
-  const shows = (token: number): boolean => Math.abs(changeAt(change, token)) >= SHOWN;
   return [
     `# Δ log p from ${change.names[0]} to ${change.names[1]}: ${signedTo(total, 2)} over ${counted(tokens, 'drawn token')}`,
     ...turns.map(
       turn =>
         `# Turn ${turn.turn + 1}: ${signedTo(turn.change, 2)} over ${counted(turn.tokens, 'token')}, entropy ${signedTo(turn.entropyChange, 2)} on average`,
     ),
-    ...list('raised', raised.filter(shows)),
-    ...list('lowered', lowered.filter(shows)),
+    ...list('raised', raised),
+    ...list('lowered', lowered),
   ];
 }
 

@@ -91,6 +91,12 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
     command: commandId('replayRollout'),
     arguments: [address satisfies Target],
   };
+  const checkpoints: vscode.Command = {
+    title: 'Compare Checkpoints…',
+    tooltip: 'Scores the trajectory under two checkpoints, and shows what became likelier',
+    command: commandId('compareCheckpoints'),
+    arguments: [address satisfies Target],
+  };
   const isOfRun = !isReplayed(address.tree);
   const canDraw = isBranchable(trajectory) && !trajectory.isGrowing;
   const openTree = (segment?: number): vscode.Command => ({
@@ -100,7 +106,7 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
   });
   return [
     ...(isOfRun ? [lens(0, openTree())] : []),
-    ...(canDraw ? [lens(0, replay)] : []),
+    ...(canDraw ? [lens(0, replay), lens(0, checkpoints)] : []),
     ...(trajectory.change
       ? [lens(0, { title: `Overlay: Δ log p · ${CHANGE_LEGEND}`, command: '' })]
       : [

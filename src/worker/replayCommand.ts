@@ -1,6 +1,6 @@
 /** `replay RUN`: draws stored trees again and says whether they came out the same. Knows nothing of how they are drawn or compared. */
 import { isIdentical } from '../core/replay.ts';
-import { causeLines, pathName, pathVerdict, treeVerdict } from '../core/replayText.ts';
+import { explained, pathName, pathVerdict, treeVerdict } from '../core/replayText.ts';
 import { grownText } from '../run/trees.ts';
 import {
   hasSwitch,
@@ -72,12 +72,10 @@ function showReplayed({ step, weights, tools, answers, changed, seconds, trees }
     ...changed.map(sentence => `${sentence}.`),
     ...trees.flatMap(tree => [
       treeVerdict(tree),
-      ...tree.paths
-        .filter(({ cause }) => cause)
-        .flatMap(path => [
-          `  ${pathName(path)} ${pathVerdict(path)}`,
-          ...causeLines(path).map(line => `    ${line}`),
-        ]),
+      ...explained(tree.paths).flatMap(({ path, lines }) => [
+        `  ${pathName(path)} ${pathVerdict(path)}`,
+        ...lines.map(line => `    ${line}`),
+      ]),
     ]),
   ];
 }

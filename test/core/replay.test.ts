@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { compareReplay, isIdentical, type PathReplay } from '../../src/core/replay.ts';
-import { causeLines, pathVerdict, treeVerdict } from '../../src/core/replayText.ts';
+import { causeLines, explained, pathVerdict, treeVerdict } from '../../src/core/replayText.ts';
 import type { Grown } from '../../src/core/tree.ts';
 import type { Decision } from '../../src/core/types.ts';
 import { attributionTree } from '../fakes/attributionTree.ts';
@@ -116,6 +116,13 @@ describe('a tree against its replay', () => {
       'stored (ok): "1"',
       'replay (error): "2"',
     ]);
+    assert.deepEqual(
+      explained(paths).map(({ path, lines }) => [path.path, lines.length, lines[0]]),
+      [
+        [0, 4, 'search("a")'],
+        [2, 1, 'as trajectory 0'],
+      ],
+    );
     assert.equal(
       pathVerdict(paths[2]!),
       'diverged at token 1 of the result after turn 1 (token 6 of the trajectory): the tool answered differently',
