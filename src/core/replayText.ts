@@ -32,8 +32,15 @@ export const numbersSentence = (compared: number, largest: number): string =>
       ? `log p of ${compared} tokens equal to the bit`
       : `log p of ${compared} tokens within ${largest.toExponential(1)}`;
 
-/** The trajectories that differ, each with what that hangs on; where it is the same as of an earlier one, that is named. */
-export function explained(paths: readonly PathReplay[]): { path: PathReplay; lines: string[] }[] {
+/** A trajectory that differs, in a line, and what that hangs on. */
+export interface Explained {
+  path: PathReplay;
+  head: string;
+  lines: string[];
+}
+
+/** The trajectories that differ; where it hangs on the same as that of an earlier one, that one is named. */
+export function explained(paths: readonly PathReplay[]): Explained[] {
   const known = new Map<string, string>();
   return paths
     .filter(({ cause }) => cause)
@@ -41,9 +48,10 @@ export function explained(paths: readonly PathReplay[]): { path: PathReplay; lin
       const lines = causeLines(path);
       const key = `${path.shared}\n${lines.join('\n')}`;
       const earlier = known.get(key);
-      if (earlier !== undefined) return { path, lines: [`as ${earlier}`] };
+      const head = `${pathName(path)} ${pathVerdict(path)}`;
+      if (earlier !== undefined) return { path, head: `${head}, as of ${earlier}`, lines: [] };
       known.set(key, pathName(path));
-      return { path, lines };
+      return { path, head, lines };
     });
 }
 

@@ -1,6 +1,6 @@
 /** What a replay found as a text with links to the differences. Knows nothing of VS Code or of how trees are drawn again. */
 import { isIdentical, type PathReplay, type Replay } from '../core/replay.ts';
-import { explained, pathName, pathVerdict, treeVerdict } from '../core/replayText.ts';
+import { explained, pathName, treeVerdict } from '../core/replayText.ts';
 import { FailureError } from '../core/types.ts';
 import type { LinkedText } from './linkedTexts.ts';
 import { counted } from '../core/figures.ts';
@@ -70,8 +70,8 @@ export function layOutReplay(
       argument: { runFolder, tree: tree.tree },
       tooltip: `Open tree ${tree.tree}`,
     });
-    for (const { path, lines: because } of explained(tree.paths)) {
-      lines.push(`  ${pathName(path)} ${pathVerdict(path)}`);
+    for (const { path, head, lines: because } of explained(tree.paths)) {
+      lines.push(`  ${head}`);
       links.push(pathLink(lines.length - 1, path, { runFolder, tree: tree.tree, drawn: drawn[i]! }));
       lines.push(...because.map(line => `      ${line}`));
     }

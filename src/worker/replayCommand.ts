@@ -1,6 +1,6 @@
 /** `replay RUN`: draws stored trees again and says whether they came out the same. Knows nothing of how they are drawn or compared. */
 import { isIdentical } from '../core/replay.ts';
-import { explained, pathName, pathVerdict, treeVerdict } from '../core/replayText.ts';
+import { explained, treeVerdict } from '../core/replayText.ts';
 import { grownText } from '../run/trees.ts';
 import {
   hasSwitch,
@@ -72,8 +72,8 @@ function showReplayed({ step, weights, tools, answers, changed, seconds, trees }
     ...changed.map(sentence => `${sentence}.`),
     ...trees.flatMap(tree => [
       treeVerdict(tree),
-      ...explained(tree.paths).flatMap(({ path, lines }) => [
-        `  ${pathName(path)} ${pathVerdict(path)}`,
+      ...explained(tree.paths).flatMap(({ head, lines }) => [
+        `  ${head}`,
         ...lines.map(line => `    ${line}`),
       ]),
     ]),
