@@ -19,6 +19,11 @@ const args = process.argv.slice(2);
 const isFile = arg => arg.includes('.') || arg.includes('/');
 const files = args.filter(isFile);
 const total = { passing: 0, failing: 0, pending: 0 };
+const isWindows = process.platform === 'win32';
+/** Longer than any test may take. */
+const SILENCE_MS = 5 * 60_000;
+let running;
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(name, () => (signal(name), process.exit(1)));
 
 const PARTS = {
   unit: async () => run('Unit tests', [node24, mocha, ...(files.length > 0 ? files : UNIT)]),
@@ -74,7 +79,7 @@ async function bundleHostTests() {
   });
 }
 
-/** Runs one program, shows what it prints and counts what mocha says. */
+/** Runs one program, shows what it prints and counts what mocha says; one that prints nothing for long hangs, and is ended. */
 function run(title, args, environment = {}) {
   console.log(`\n${title}`);
   return new Promise((done, fail) => {
@@ -82,21 +87,41 @@ function run(title, args, environment = {}) {
       cwd: root,
       env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
+      // A group of its own, so that all that it started ends with it.
+      detached: !isWindows,
     });
+    running = child;
+    const hangs = () => {
+      console.error(`\n${title}: nothing was heard for ${SILENCE_MS / 60_000} minutes.`);
+      signal('SIGTERM');
+      setTimeout(signal, 10_000, 'SIGKILL').unref();
+    };
+    let silence = setTimeout(hangs, SILENCE_MS);
     child.stdout.setEncoding('utf8');
     let rest = '';
     child.stdout.on('data', text => {
+      clearTimeout(silence);
+      silence = setTimeout(hangs, SILENCE_MS);
       process.stdout.write(text);
       const lines = (rest + text).split('\n');
       rest = lines.pop();
       for (const line of lines) count(line);
     });
     child.on('exit', code => {
+      clearTimeout(silence);
       count(rest);
       if (code === 0) done();
       else fail(new Error(`${title} ended with ${code}.`));
     });
   });
+}
+
+function signal(name) {
+  try {
+    if (running) process.kill(isWindows ? running.pid : -running.pid, name);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
 }
 
 function count(line) {

@@ -14,6 +14,12 @@ const PATIENCE_MS = 10_000;
 // A short name: sockets are made in it, whose paths must be short.
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bp-')));
 for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = folder;
+// Not once: a signal may come from several sides, and the second would end this process amid its clearing up.
+for (const name of ['SIGTERM', 'SIGHUP'])
+  process.on(name, () => {
+    processesOf(folder).forEach(end);
+    process.exit(1);
+  });
 process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }));
 
 /** Root hooks of mocha. */
