@@ -48,7 +48,7 @@ export function explained(paths: readonly PathReplay[]): Explained[] {
       const lines = causeLines(path);
       const key = `${path.shared}\n${lines.join('\n')}`;
       const earlier = known.get(key);
-      const head = `${pathName(path)} ${pathVerdict(path)}`;
+      const head = `${pathName(path)}: ${pathVerdict(path)}`;
       if (earlier !== undefined) return { path, head: `${head}, as of ${earlier}`, lines: [] };
       known.set(key, pathName(path));
       return { path, head, lines };

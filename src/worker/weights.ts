@@ -68,7 +68,23 @@ async function replayable(run: Run): Promise<string> {
   const steps = stored.filter(step => (step === 1 ? existsSync(path) : saved.has(checkpointName(step - 1))));
   return steps.length === 0
     ? 'None of its steps can be drawn again.'
-    : `Steps that can be drawn again: ${steps.join(', ')}.`;
+    : `Steps that can be drawn again: ${ranges(steps)}.`;
+}
+
+/** Ranges that a sentence names. */
+const NAMED = 20;
+
+/** `1, 3-7, 9`, of ascending numbers. */
+function ranges(steps: readonly number[]): string {
+  const found: [number, number][] = [];
+  for (const step of steps) {
+    const last = found.at(-1);
+    if (last?.[1] === step - 1) last[1] = step;
+    else found.push([step, step]);
+  }
+  const named = found.slice(0, NAMED).map(([from, to]) => (from === to ? from : `${from}-${to}`));
+  const rest = found.length - named.length;
+  return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 /** Its optimiser's state may be gone: only the weights are needed. */

@@ -187,6 +187,10 @@ describe('replay', () => {
       ask({ step: 2 }, tinyEquipment(), openRun(folder)),
       /those after step 1, were not kept\. Steps that can be drawn again: 1, 3\./,
     );
+    rmSync(join(run.folder, 'checkpoints/step-000002/model.safetensors'));
+    await assert.rejects(ask({ step: 3 }), /step-000002: model\.safetensors has no bytes/);
+    rmSync(join(run.folder, 'checkpoints/step-000002'), { recursive: true });
+    await assert.rejects(ask({ step: 3 }), /Steps that can be drawn again: 1-2\./);
     await assert.rejects(ask({ step: 9 }), /has no trees of step 9/);
     const { path } = run.manifest.config.policy;
     const text = readFileSync(path, 'utf8');
