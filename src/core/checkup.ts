@@ -1,4 +1,5 @@
 /** What a check-up of a config or a run found, as the command line prints it and editors show it. Knows nothing of how it is found. */
+import { counted } from './figures.ts';
 
 /** `ok`: as it should be; `warning`: the run will work, but perhaps not as meant; `error`: it will not, or its data is broken. */
 export type CheckStatus = 'ok' | 'warning' | 'error';
@@ -62,8 +63,15 @@ export function checkupLines(checks: readonly CheckResult[]): string[] {
   return [...lines, '', countText(checks)];
 }
 
-/** How many results are as they should be, to look at and wrong. */
+/** How many results are as they should be, to look at and wrong: `6 checks, all ok`, `6 checks: 4 ok, 2 to look at`. */
 export function countText(checks: readonly CheckResult[]): string {
   const count = (status: CheckStatus): number => checks.filter(check => check.status === status).length;
-  return `${count('ok')} as they should be, ${count('warning')} to look at, ${count('error')} wrong`;
+  const all = counted(checks.length, 'check');
+  if (checks.length > 0 && count('ok') === checks.length) return `${all}, all ok`;
+  const found = [
+    [count('error'), 'wrong'],
+    [count('warning'), 'to look at'],
+    [count('ok'), 'ok'],
+  ] as const;
+  return `${all}: ${found.flatMap(([n, word]) => (n > 0 ? [`${n} ${word}`] : [])).join(', ')}`;
 }

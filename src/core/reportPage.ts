@@ -76,7 +76,7 @@ function flips(section: FlipSection, record: EvaluationRecord, other: Evaluation
     `<details class="sample"><summary>${text(line.name)} <span>${text(line.question)}</span> <span class="said">${text(line.otherSaid)} → ${text(line.said)}</span></summary><div class="pair"><div><h4>There</h4><pre>${other ? text(sampleText(other, line.otherTask, line.otherTrajectory)) : ''}</pre></div><div><h4>Here</h4><pre>${text(sampleText(record, line.task, line.trajectory))}</pre></div></div></details>`;
   const list = (title: string, lines: readonly FlipLine[]): string =>
     `<details><summary><b>${title}</b> ${lines.length}</summary>${lines.map(both).join('')}</details>`;
-  return `<section><h2>Flips against ${text(against)}</h2><p class="quiet">${text(note)}</p>${factList(facts)}${list('▲ Gained', gained)}${list('▼ Lost', lost)}</section>`;
+  return `<section><h2>Flips against ${text(against)}</h2><p class="quiet">${text(note)}</p>${factList(facts)}${list('+ Gained', gained)}${list('− Lost', lost)}</section>`;
 }
 
 const STYLE = `

@@ -62,7 +62,7 @@ function fixesOf(document: vscode.TextDocument, problem: LocatedProblem): vscode
 
 const LENSES: readonly [CommandName, title: string, tooltip: string][] = [
   ['launchRun', '$(play) Launch', 'Start a run; it goes on when this window closes'],
-  ['dryRun', 'Dry run', 'Do one step, measure its time and memory, keep nothing'],
+  ['dryRun', 'Dry Run', 'Do one step, measure its time and memory, keep nothing'],
   ['validateConfiguration', 'Validate', 'Look at all that the run will need, and try a few trajectories'],
   ['cloneConfiguration', 'Clone', 'Copy this configuration under another name'],
 ];

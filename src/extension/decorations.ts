@@ -27,10 +27,7 @@ export class TokenDecorations implements vscode.Disposable {
   readonly #trajectories: Trajectories;
   readonly #log: Log;
   readonly #tints: Record<Tint, vscode.TextEditorDecorationType>;
-  readonly #untrained = vscode.window.createTextEditorDecorationType({
-    opacity: '0.65',
-    fontStyle: 'italic',
-  });
+  #untrained = makeUntrained();
   readonly #uncertain = vscode.window.createTextEditorDecorationType({
     overviewRulerColor: new vscode.ThemeColor('branchpoint.uncertain'),
     overviewRulerLane: vscode.OverviewRulerLane.Right,
@@ -63,6 +60,11 @@ export class TokenDecorations implements vscode.Disposable {
         ({ textEditor }) => textEditor.document.uri.scheme === TRAJECTORY && this.#refreshSoon(),
       ),
       changed(() => this.#refreshSoon()),
+      vscode.window.onDidChangeActiveColorTheme(() => {
+        this.#untrained.dispose();
+        this.#untrained = makeUntrained();
+        this.#refreshSoon();
+      }),
       // A document that grew is laid out anew.
       vscode.workspace.onDidChangeTextDocument(
         ({ document }) => document.uri.scheme === TRAJECTORY && this.#refreshSoon(),
@@ -131,6 +133,20 @@ export class TokenDecorations implements vscode.Disposable {
       this.#parting,
     ).dispose();
   }
+}
+
+const CONTRASTS: readonly vscode.ColorThemeKind[] = [
+  vscode.ColorThemeKind.HighContrast,
+  vscode.ColorThemeKind.HighContrastLight,
+];
+
+/** Dimmed, but not for whoever asks for contrast. */
+function makeUntrained(): vscode.TextEditorDecorationType {
+  const isContrast = CONTRASTS.includes(vscode.window.activeColorTheme.kind);
+  return vscode.window.createTextEditorDecorationType({
+    fontStyle: 'italic',
+    ...(!isContrast && { opacity: '0.65' }),
+  });
 }
 
 function makeTint(tint: Tint): vscode.TextEditorDecorationType {

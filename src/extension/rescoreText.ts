@@ -56,7 +56,8 @@ export function layOutRescored(run: string, rescored: Rescored): RescoredText {
   lines.push(
     `# ${run} under other reward settings: ${counted(trajectories, 'trajectory', 'trajectories')} of ${counted(trees, 'group')} in ${counted(steps, 'step')}`,
     `# mean reward ${signed(meanBefore)} → ${signed(meanAfter)}`,
-    `# ${counted(flips, 'pair')} of trajectories in another order · ${counted(signChanges, 'advantage')} of another sign · ${counted(gained, 'group')} with new variance · ${counted(lost, 'group')} without it any more`,
+    `# ${counted(flips, 'pair')} of trajectories in another order · ${counted(signChanges, 'advantage')} of another sign`,
+    `# ${counted(gained, 'group')} with new variance · ${counted(lost, 'group')} without it any more`,
     '# Greatest change of an advantage first. Nothing in the run was changed.',
     '',
   );

@@ -81,7 +81,7 @@ describe('in the workbench', () => {
     const lenses = page.locator('.editor-instance .codelens-decoration').first();
     await user.tells(page, '.editor-instance .codelens-decoration', /Launch/);
     const titles = (await lenses.innerText()).split('|').map(title => title.trim());
-    assert.deepEqual(titles, ['Launch', 'Dry run', 'Validate', 'Clone']);
+    assert.deepEqual(titles, ['Launch', 'Dry Run', 'Validate', 'Clone']);
     await user.line('"tasksPerStep": 8→ 8 × 8 = 64 trajectories a step').waitFor();
     await user.line('"updatesPerStep": 1→ 1 update of 64 trajectories').waitFor();
     await user.line('"groupSize": 8').click();

@@ -46,7 +46,7 @@ describe('the text of rewards that might have been', () => {
     );
     assert.match(
       text,
-      /2 pairs of trajectories in another order · 2 advantages of another sign · 2 groups with new variance/,
+      /2 pairs of trajectories in another order · 2 advantages of another sign\n# 2 groups with new variance/,
     );
     assert.match(text, /1 group with no change that shows\./);
     assert.match(

@@ -108,7 +108,12 @@ export function datasets(
     const colour = themeColour(series.colour);
     if (series.kind === 'band-low' || series.kind === 'band-high')
       return [bandEdge(reduced(ys), series.kind, colour)];
-    const style = { borderDash: series.dashed ? [5, 3] : [], borderWidth: isHighContrast() ? 2 : 1.5 };
+    const style = {
+      borderDash: series.dashed ? [5, 3] : [],
+      borderWidth: isHighContrast() ? 2 : 1.5,
+      // Under a solid line a dashed one would not be seen; the other way about both are.
+      order: series.dashed ? 0 : 1,
+    };
     if (view.smoothing === 0) return [line(reduced(ys), { ...style, borderColor: colour })];
     const raw = line(reduced(ys), { ...style, borderWidth: 1, borderColor: faded(colour, 0.3) });
     return [
@@ -142,6 +147,7 @@ function bandEdge(points: Point[], kind: 'band-low' | 'band-high', colour: strin
     borderWidth: isHighContrast() ? 1 : 0,
     borderColor: faded(colour, 0.6),
     pointRadius: 0,
+    order: 2,
     fill: kind === 'band-high' ? '-1' : false,
     backgroundColor: faded(colour, isHighContrast() ? 0.3 : 0.16),
   };

@@ -78,7 +78,7 @@ function curveOf(metric: Metric, state: RunState, axis: Axis, scale: Scale): Cur
   return { xs: [...points.keys()], ys: [...points.values()] };
 }
 
-/** Colours by group; from the seventh on the lines are dashed. */
+/** Colours by group. */
 const COLOURS = [
   'charts-blue',
   'charts-orange',
@@ -88,7 +88,8 @@ const COLOURS = [
   'charts-yellow',
 ];
 export const colourOf = (group: number): string => COLOURS[group % COLOURS.length]!;
-export const isDashed = (group: number): boolean => group >= COLOURS.length;
+/** Every other one, so that two runs that go the same way are both seen; the colours' next round is the other way about. */
+export const isDashed = (group: number): boolean => (group + Math.floor(group / COLOURS.length)) % 2 === 1;
 
 /** What is compared. */
 export interface Compared {

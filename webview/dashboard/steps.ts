@@ -1,8 +1,9 @@
 /** The rollout trees of one step as a list to open, and the steps' numbers as a table. Knows nothing of the charts. */
+import { counted } from '../../src/core/figures.ts';
 import type { FinishedStep, RunState } from '../../src/core/fold.ts';
 import type { TreeRow } from '../../src/protocol/verbs.ts';
 import { element } from '../shared/element.ts';
-import { number, percent, shorten } from '../shared/format.ts';
+import { decimals, number, percent, shorten } from '../shared/format.ts';
 
 export interface StepPanel {
   root: HTMLElement;
@@ -70,7 +71,9 @@ function treeButton(row: TreeRow, open: (tree: string) => void): HTMLElement {
   const { id, reward, paths, branches, refused } = row;
   const question = shorten(row.question, QUESTION_LENGTH);
   const about =
-    branches === undefined ? 'branches not logged' : `${branches} branches · ${refused ?? 0} refused`;
+    branches === undefined
+      ? 'branches not logged'
+      : `${counted(branches, 'branch', 'branches')} · ${refused ?? 0} refused`;
   const label = `${question} (${id}): reward ${number(reward)}, ${paths} trajectories, ${about}`;
   const fill = element('span', { class: 'fill' });
   fill.style.width = `${100 * Math.max(0, Math.min(1, reward ?? 0))}%`;
@@ -81,7 +84,7 @@ function treeButton(row: TreeRow, open: (tree: string) => void): HTMLElement {
       ...{ 'aria-label': label, title: row.question, onclick: () => open(id) },
     },
     element('span', { class: 'meter', 'aria-hidden': true }, fill),
-    element('span', { class: 'reward' }, number(reward)),
+    element('span', { class: 'reward' }, decimals(reward)),
     element('span', { class: 'task' }, question),
     element('span', { class: 'quiet' }, `${id} · ${about}`),
   );

@@ -9,6 +9,7 @@ import type {
   SampleRef,
 } from '../../src/core/report.ts';
 import { element, svg } from '../shared/element.ts';
+import { MINUS } from '../shared/format.ts';
 import { factList, shareBar, tableOf } from '../shared/facts.ts';
 
 /** What is opened from a report. */
@@ -107,7 +108,7 @@ function flipSection({ against, note, facts, gained, lost }: FlipSection, opens:
       element(
         'summary',
         {},
-        element('span', { class: title.toLowerCase(), 'aria-hidden': true }, `${glyph} `),
+        element('span', { class: title.toLowerCase(), 'aria-hidden': true }, glyph),
         element('b', {}, title),
         ` ${flips.length}`,
       ),
@@ -117,8 +118,8 @@ function flipSection({ against, note, facts, gained, lost }: FlipSection, opens:
     'Flips',
     element('p', { class: 'note' }, 'Against ', element('b', {}, against), '. ', note),
     factList(facts),
-    group('▲', 'Gained', gained),
-    group('▼', 'Lost', lost),
+    group('+', 'Gained', gained),
+    group(MINUS, 'Lost', lost),
   );
 }
 

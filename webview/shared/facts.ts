@@ -21,16 +21,30 @@ export const factList = (facts: readonly Fact[]): HTMLElement =>
     ),
   );
 
+/** A column of bare numbers, whose digits stand below each other; one with bars begins with its bars. */
+const isNumeric = (rows: Table['rows'], column: number): boolean =>
+  column > 0 &&
+  rows.every(row => row[column]?.share === undefined && /^[+\u2212]?\d/.test(row[column]?.text ?? '0'));
+
 /** Each row's first cell is its head. */
-export const tableOf = ({ heads, rows }: Table, caption: string): HTMLElement =>
-  element(
+export function tableOf({ heads, rows }: Table, caption: string): HTMLElement {
+  const lookOf = heads.map((_, column) => (isNumeric(rows, column) ? { class: 'numeric' } : {}));
+  return element(
     'div',
     { class: 'wide' },
     element(
       'table',
       {},
       element('caption', { class: 'visually-hidden' }, caption),
-      element('thead', {}, element('tr', {}, ...heads.map(head => element('th', { scope: 'col' }, head)))),
+      element(
+        'thead',
+        {},
+        element(
+          'tr',
+          {},
+          ...heads.map((head, column) => element('th', { scope: 'col', ...lookOf[column] }, head)),
+        ),
+      ),
       element(
         'tbody',
         {},
@@ -39,14 +53,15 @@ export const tableOf = ({ heads, rows }: Table, caption: string): HTMLElement =>
             'tr',
             {},
             element('th', { scope: 'row' }, first?.text),
-            ...cells.map(({ text, share }) =>
-              element('td', {}, share === undefined ? undefined : shareBar(share), text),
+            ...cells.map(({ text, share }, i) =>
+              element('td', lookOf[i + 1] ?? {}, share === undefined ? undefined : shareBar(share), text),
             ),
           ),
         ),
       ),
     ),
   );
+}
 
 /** A share in [0, 1] as a bar; the number stands beside it. */
 export const shareBar = (share: number): SVGElement =>

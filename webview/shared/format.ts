@@ -14,9 +14,15 @@ export function number(value: number | undefined | null): string {
   if (!Number.isFinite(value)) return value > 0 ? '∞' : `${MINUS}∞`;
   if (Number.isInteger(value) || Math.abs(value) >= 1000) return minus(grouped(Math.round(value)));
   if (Math.abs(value) < TINY) return value.toExponential(1).replaceAll('-', MINUS);
-  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 0.01 ? 2 : 4;
+  // Two significant digits; a 0 at their end would be read as a third.
+  if (Math.abs(value) < 0.01) return minus(String(Number(value.toFixed(4))));
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return minus(value.toFixed(digits));
 }
+
+/** So many digits after the point, for numbers that stand below each other; a dash for what was not measured. */
+export const decimals = (value: number | undefined, digits = 2): string =>
+  value === undefined || Number.isNaN(value) ? '–' : minus(value.toFixed(digits));
 
 /** With its sign, also when it is positive. */
 export const signed = (value: number): string =>

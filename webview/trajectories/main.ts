@@ -9,7 +9,7 @@ import type {
   TreeRow,
 } from '../../src/protocol/verbs.ts';
 import { element } from '../shared/element.ts';
-import { number, percent, shorten } from '../shared/format.ts';
+import { decimals, number, percent, shorten } from '../shared/format.ts';
 import { joinHost, keepState, keptState, report } from '../shared/host.ts';
 import { registerKit } from '../shared/kit.ts';
 import { filters } from './filters.ts';
@@ -239,7 +239,7 @@ function fillRow(element: HTMLElement, index: number): void {
   }
   const { question, step, id } = row;
   const facts = [
-    row.reward === undefined ? 'not judged' : `R ${number(row.reward)}`,
+    row.reward === undefined ? 'not judged' : `R ${decimals(row.reward)}`,
     row.matches !== undefined && row.matches.length > 0
       ? `${row.matches.length} of ${row.paths} found`
       : `${row.paths} trajectories${row.branches === undefined ? '' : `, ${row.branches} branched, ${row.refused ?? 0} refused`}`,

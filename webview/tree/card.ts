@@ -78,10 +78,14 @@ function segmentPart(tree: Tree, index: number, actions: readonly Action[]): Nod
   const buttons =
     paths.length === 0
       ? []
-      : offered.map(({ name, label, meaning, act }) =>
+      : offered.map(({ name, label, meaning, act }, i) =>
           element(
             'vscode-button',
-            { class: name, title: meaning, onclick: () => act(paths[0]!, index) },
+            {
+              ...{ class: name, title: meaning, onclick: () => act(paths[0]!, index) },
+              // One thing is the next to do; the others do not shout beside it.
+              ...(i > 0 && { appearance: 'secondary' }),
+            },
             label,
           ),
         );

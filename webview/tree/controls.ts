@@ -1,9 +1,11 @@
 /** How the tree is looked at: what tints mean, which credit the badges show, how much is folded, how near. Knows nothing of the drawing. */
 import type { CreditView } from '../../src/core/segmentCredit.ts';
+import type { DecisionOutcome } from '../../src/core/types.ts';
 import { choice, type Option } from '../shared/choice.ts';
 import { element } from '../shared/element.ts';
 import type { ZoomBy } from './acts.ts';
 import type { Mode } from './layout.ts';
+import { outcomeSign } from './paint.ts';
 import { LEVELS, TINTS, type Shading, type Tint } from './shades.ts';
 
 export interface Looked {
@@ -122,6 +124,8 @@ function legendOf({ tint, ends }: Shading, hasGhosts: boolean): HTMLElement[] {
       ...swatches.map(name => element('span', { class: `swatch ${name}`, 'aria-hidden': true })),
       meaning,
     );
+  const signed = (outcome: DecisionOutcome, meaning: string): HTMLElement =>
+    element('span', {}, outcomeSign(outcome), meaning);
   const middle = LEVELS / 2;
   const scale =
     ends === undefined
@@ -136,8 +140,10 @@ function legendOf({ tint, ends }: Shading, hasGhosts: boolean): HTMLElement[] {
   return [
     scale,
     entry(['tool'], 'tool text, not trained'),
-    entry(['ghost'], 'branch refused'),
-    entry(['taken'], 'branch made'),
+    signed('branch', 'branch made'),
+    signed('refuse', 'branch refused'),
+    signed('budget', 'no budget or tokens left for one'),
+    entry([], 'above a step: its credit'),
     ...(hasGhosts ? [entry(['untrained'], 'counterfactual, not trained on')] : []),
   ];
 }

@@ -1,7 +1,7 @@
 /** Shapes of a laid-out rollout tree as SVG. Knows nothing of scrolling, keys or where the tree comes from. */
 import { OUTCOMES, verdict } from '../../src/core/explain.ts';
 import { segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
-import type { Decision, Path, Segment, Tree } from '../../src/core/types.ts';
+import type { Decision, DecisionOutcome, Path, Segment, Tree } from '../../src/core/types.ts';
 import { svg } from '../shared/element.ts';
 import { MINUS, number, shorten, signed } from '../shared/format.ts';
 import { creditText, segmentName } from './explain.ts';
@@ -219,6 +219,22 @@ function labelOf({ scene, layout, credits }: Brush, box: Box): string {
     .join(', ');
 }
 
+/** The sign of an outcome by itself, as it stands in the tree. */
+export const outcomeSign = (outcome: DecisionOutcome): SVGElement =>
+  svg(
+    'svg',
+    { class: 'sign', width: 14, height: 14, viewBox: '-8 -8 16 16', 'aria-hidden': true },
+    svg('circle', { class: `question ${outcome}`, r: 7 }),
+    markOf(outcome, 'scale(0.6)'),
+  );
+
+const markOf = (outcome: DecisionOutcome, transform: string): SVGElement =>
+  svg('path', {
+    class: `mark ${outcome}`,
+    d: outcome === 'branch' ? MARKS.branch : MARKS.no,
+    transform,
+  });
+
 const MARKS = { branch: 'M-6 0L0 -6L6 0L0 6Z', no: 'M-5 -5L5 5M-5 5L5 -5' };
 
 /** A question after a box: a green diamond where a branch was made, a cross with a stub of the ghost where it was refused. */
@@ -239,13 +255,7 @@ export function question(brush: Brush, box: Box, place: number): SVGGElement {
     svg('circle', { class: `question ${outcome}`, cx: x, cy: y, r: radius }),
     ...(brush.detail === 'far'
       ? []
-      : [
-          svg('path', {
-            class: `mark ${outcome}`,
-            d: outcome === 'branch' ? MARKS.branch : MARKS.no,
-            transform: `translate(${x} ${y}) scale(${0.62 * (radius / 8)})`,
-          }),
-        ]),
+      : [markOf(outcome, `translate(${x} ${y}) scale(${0.62 * (radius / 8)})`)]),
     ...(isGhost(decision) && brush.detail !== 'far'
       ? [svg('path', { class: 'ghost-stub', d: `M${x} ${y + radius}v${radius * 0.9}h${radius * 1.1}` })]
       : []),
@@ -299,7 +309,22 @@ export function end({ scene, layout }: Brush, lane: number): SVGElement {
       'aria-hidden': true,
     },
     [...endWords(tree, path), ...(isGhostly ? [hasWords ? 'not trained on' : '◌'] : [])].join('  '),
+    svg('title', {}, endSentence(tree, path)),
   );
+}
+
+/** What the words at the end of a lane mean. */
+function endSentence(tree: Tree, path: number): string {
+  const { reward, origin } = tree.paths[path]!;
+  const soft = tree.credit?.soft[path];
+  const parts = [
+    reward === undefined
+      ? 'not judged yet'
+      : `${reward.correct ? 'right' : 'wrong'}, reward ${number(reward.total)}`,
+    ...(soft === undefined ? [] : [`advantage ${signed(soft)}`]),
+    ...(origin === 'fill' ? ['drawn from the prompt to fill the group'] : []),
+  ];
+  return `Trajectory ${path}: ${parts.join(', ')}. A click opens it as text.`;
 }
 
 function endWords(tree: Tree, path: number): string[] {

@@ -107,7 +107,7 @@ describe('a configuration on its way to a run', () => {
       lenses.map(({ command, range }) => [command?.title, range.start.line]),
       [
         ['$(play) Launch', 0],
-        ['Dry run', 0],
+        ['Dry Run', 0],
         ['Validate', 0],
         ['Clone', 0],
       ],

@@ -4,7 +4,9 @@ import { emptyState, type RunState } from '../../../src/core/fold.ts';
 import type { RunFacts } from '../../../src/core/runComparison.ts';
 import {
   axisOf,
+  colourOf,
   comparedPlot,
+  isDashed,
   metricsOf,
   placeName,
   type Compared,
@@ -51,6 +53,12 @@ describe('the metrics of a comparison', () => {
 });
 
 describe('curves over each other', () => {
+  it('are told apart beside their colour: neighbours by their dashes, and twelve by both', () => {
+    const groups = Array.from({ length: 12 }, (_, group) => group);
+    assert.equal(new Set(groups.map(group => `${colourOf(group)} ${isDashed(group)}`)).size, 12);
+    for (const group of [0, 1, 2, 3, 4]) assert.notEqual(isDashed(group), isDashed(group + 1));
+  });
+
   it('stand by step: the mean where all seeds have values, its span, and every run', () => {
     const plot = comparedPlot(reward, compared, { scale: 'step', smoothing: 0 });
     assert.deepEqual(plot.xs, [1, 2, 3]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { duration, number, shorten, signed } from '../../../webview/shared/format.ts';
+import { decimals, duration, number, shorten, signed } from '../../../webview/shared/format.ts';
 
 describe('numbers as people read them', () => {
   it('shows what was not measured as a dash, never as 0', () => {
@@ -13,10 +13,18 @@ describe('numbers as people read them', () => {
     assert.equal(number(0.1234), '0.12');
     assert.equal(number(-12.345), '−12.3');
     assert.equal(number(0.00123), '0.0012');
+    assert.equal(number(0.00499), '0.005');
     assert.equal(number(1234567), '1,234,567');
     assert.deepEqual([999, 1000, -12345.6].map(number), ['999', '1,000', '−12,346']);
     assert.equal(number(0.0000021), '2.1e−6');
     assert.equal(number(-0.0004), '−4.0e−4');
+  });
+
+  it('gives numbers in a column the same digits after the point', () => {
+    assert.deepEqual(
+      [1, 0.545, -0.125, undefined].map(one => decimals(one)),
+      ['1.00', '0.55', '−0.13', '–'],
+    );
   });
 
   it('signs an advantage', () => {
