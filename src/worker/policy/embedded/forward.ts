@@ -8,6 +8,7 @@ import {
   middleGraph,
   type DrawKind,
 } from './decodeGraph.ts';
+import { rotaryAngles, type Angles } from './rotary.ts';
 import { compile, float32, int32, type Program, type Tensor } from './sessions.ts';
 import {
   EMBEDDING,
@@ -169,23 +170,10 @@ function weightFeeds(
   };
 }
 
-/** [position][headDim / 2] cosines and sines of position · θ^(−2i / headDim). */
-function rotaryAngles(
-  { headDim, ropeTheta }: ModelShape,
-  tokens: number,
-): { cos: Float32Array; sin: Float32Array } {
-  const half = headDim / 2;
-  const angle = (n: number): number => Math.floor(n / half) * ropeTheta ** (-(n % half) / half);
-  return {
-    cos: Float32Array.from({ length: tokens * half }, (_, n) => Math.cos(angle(n))),
-    sin: Float32Array.from({ length: tokens * half }, (_, n) => Math.sin(angle(n))),
-  };
-}
-
 interface Setting {
   shape: ModelShape;
   capacity: number;
-  angles: { cos: Float32Array; sin: Float32Array };
+  angles: Angles;
 }
 
 /** Groups of rows that are multiplied together, and rows per group, which also hold what pads. */

@@ -1,5 +1,6 @@
 /** Lays packed trees out for the layer graphs: which rows attend to which. Knows nothing of weights or sessions. */
 import type { PackedTree } from '../../../core/batch.ts';
+import { rotaryAngles } from './rotary.ts';
 import { planRowSums, rowSumFeeds } from './rowSums.ts';
 import { float32, int32 } from './sessions.ts';
 import type { Tensor } from './sessions.ts';
@@ -38,8 +39,11 @@ interface Block {
   keys: Int32Array;
 }
 
-/** Rows of one block: small enough that branches do not pay for each other, large enough for matrix products. */
-const BLOCK_ROWS = 64;
+/**
+ * Most rows of one block: few enough that branches hardly pay for each other, and enough that looking up a block's keys
+ * costs little beside its products.
+ */
+const BLOCK_ROWS = 128;
 /** Added to scores of keys that are not seen. Finite, so that a padding query without any key has no NaN. */
 const HIDDEN = -1e9;
 
@@ -193,24 +197,22 @@ function attentionFeeds(shape: ModelShape, groups: readonly Block[][], rows: num
   return feeds;
 }
 
-/** cos and sin of position · theta^(−2i / headDim), i < headDim / 2, for every row. */
-function rotaryFeeds(
-  { headDim, ropeTheta }: ModelShape,
-  trees: readonly PackedTree[],
-  rows: number,
-): Record<string, Tensor> {
-  const half = headDim / 2;
-  const frequencies = Float64Array.from({ length: half }, (_, i) => ropeTheta ** ((-2 * i) / headDim));
-  const cos = new Float32Array(rows * half);
-  const sin = new Float32Array(rows * half);
-  let at = 0;
-  for (const { positions } of trees)
-    for (const position of positions)
-      for (const frequency of frequencies) {
-        cos[at] = Math.cos(position * frequency);
-        sin[at++] = Math.sin(position * frequency);
-      }
-  return { cos: float32(cos, [1, rows, half]), sin: float32(sin, [1, rows, half]) };
+/** The rotary embedding's angles for every row. */
+function rotaryFeeds(shape: ModelShape, trees: readonly PackedTree[], rows: number): Record<string, Tensor> {
+  const half = shape.headDim / 2;
+  let positions = 0;
+  for (const tree of trees)
+    for (const position of tree.positions) positions = Math.max(positions, position + 1);
+  const angles = rotaryAngles(shape, positions);
+  const byRow = (known: Float32Array): Tensor => {
+    const out = new Float32Array(rows * half);
+    let row = 0;
+    for (const tree of trees)
+      for (const position of tree.positions)
+        out.set(known.subarray(position * half, (position + 1) * half), half * row++);
+    return float32(out, [1, rows, half]);
+  };
+  return { cos: byRow(angles.cos), sin: byRow(angles.sin) };
 }
 
 function makePack(shape: ModelShape, trees: readonly PackedTree[], indices: readonly number[]): Pack {

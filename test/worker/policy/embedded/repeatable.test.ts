@@ -22,7 +22,7 @@ const hash = (tensors: ReadonlyMap<string, Float32Array>): Record<string, string
   );
 
 describe('A gradient computed by two threads', () => {
-  // A prompt of 300 tokens below which three branches of 400 lie: 24 blocks of queries, all of which have the prompt's keys,
+  // A prompt of 300 tokens below which three branches of 400 lie: 12 blocks of queries, ten of which have all its keys,
   // and 1500 tokens drawn from 23.
   for (const entropyWeight of [0, 0.1])
     it(`has the same bytes each of 20 times, with an entropy weight of ${entropyWeight}`, async () => {

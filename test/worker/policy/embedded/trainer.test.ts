@@ -307,17 +307,23 @@ describe('Training', () => {
   });
 
   it('compares blocks of queries only with keys that one of them sees', () => {
-    const { tree, rows } = bothWays(2);
+    const ids = (count: number): number[] => Array.from({ length: count }, () => 1);
+    const tree = packPieces([
+      { parent: -1, ids: ids(300) },
+      { parent: 0, ids: ids(200) },
+      { parent: 0, ids: ids(200) },
+    ]);
     const visible = tree.ids.reduce(
       (sum, _, i) => sum + tree.subtreeEnd.filter((end, j) => j <= i && i < end).length,
       0,
     );
     const pairsOf = (trees: PackedTree[]): number =>
       [...packs(TINY, trees, 1000)].reduce((sum, { pairs }) => sum + pairs, 0);
-    // Blocks of 60, 60 and 58 rows: the first two are above their keys or among them, the third lies on a branch of 161.
-    assert.equal(visible, 11_742);
-    assert.equal(pairsOf([tree]), 60 * 60 + 60 * 120 + 58 * 161);
-    // As rows of 101, 113 and 101: three first halves of at most 57 rows, and the second halves, which have all keys.
-    assert.equal(pairsOf(rows), 3 * 57 * 57 + 2 * 50 * 101 + 56 * 113);
+    assert.equal(visible, 205_350);
+    // Blocks of 117 rows: four that are above their keys or among them, one across both branches, one on the second branch,
+    // which has none of the first branch's keys. The six are multiplied in four groups, padded to each one's longest.
+    assert.equal(pairsOf([tree]), 117 * (585 + 2 * 500 + 351 + 2 * 234));
+    // Rows of 101, 113 and 101 are a block each.
+    assert.equal(pairsOf(bothWays(2).rows), 113 * 113 + 2 * 101 * 101);
   });
 });
