@@ -5,8 +5,8 @@ import type { ModelShape } from './modelShape.ts';
 const FLOAT = 4;
 /** Rows of a pack: fewer make every gradient be added up more often, more take memory. */
 export const PACK_TOKENS = 2048;
-/** Node and ONNX Runtime before any model, and what the allocator cannot give to the next array. */
-const PROGRAM_BYTES = 180e6;
+/** Node, ONNX Runtime and compiled graphs: what a process takes that trains a model of no size. */
+const PROGRAM_BYTES = 130e6;
 /** Arrays of a row's width, its feed-forward width and its scores that one layer's way back holds at once. */
 const TRANSIENT = { hidden: 12, feedForward: 8, scores: 4 };
 /** So much more where it computes the layer's activations again. */
@@ -93,5 +93,7 @@ export function estimate(
   const chunk = Math.min(rows, headChunkRows(shape));
   const scores = Math.max(TRANSIENT_LOGITS * chunk, keepActivations ? rows + chunk : 0);
   const head = vocabulary * scores + TRANSIENT_GRADIENTS * largest;
-  return PROGRAM_BYTES + residentBytes(shape, true) + FLOAT * (stored + Math.max(layer, head));
+  // Layers and head hold their arrays at different times, but what stays or is kept in between lies among the holes that the
+  // one's leave, and the other's larger or smaller arrays do not fit there.
+  return PROGRAM_BYTES + residentBytes(shape, true) + FLOAT * (stored + layer + head);
 }

@@ -65,7 +65,6 @@ export async function measureTraining(
   const shape = shapes[name];
   const { rows, length } = rowsOf[name];
   const tokens = rows * length;
-  const before = await gemmRate(shape, Math.min(2048, tokens), threads);
   const memoryLimitBytes = isKept ? Infinity : 0;
   const trainer = createTrainer(shape, randomWeights(shape), { threads, memoryLimitBytes, trainable: true });
   const trees = trainedRows(shape, rows, length);
@@ -75,7 +74,9 @@ export async function measureTraining(
   const spent = await best(learn, runs);
   const peakBytes = process.resourceUsage().maxRSS * 1024;
   await trainer.release();
-  const gemmGflops = Math.max(before, await gemmRate(shape, Math.min(2048, tokens), threads));
+  // Only now, so that the peak is that of training alone; twice, because other processes slow either down.
+  const rate = (): Promise<number> => gemmRate(shape, Math.min(2048, tokens), threads);
+  const gemmGflops = Math.max(await rate(), await rate());
   // Forward and backward: 6 per parameter (the embedding counts once, as the head), and causal attention.
   const attention = (3 * 2 * 2 * shape.layers * shape.heads * shape.headDim * length) / 2;
   const gflops = (tokens * (6 * parameterCount(shape) + attention)) / spent.cpu / 1e9;
