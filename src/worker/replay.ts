@@ -149,12 +149,17 @@ async function changedInputs({ manifest }: Run): Promise<string[]> {
     ['corpus', corpus],
     ['searchCache', cacheFile],
   ] as const;
-  const changed = await Promise.all(
-    inputs.map(async ([name, path]) =>
-      (await isInputUnchanged(manifest, name)) ? [] : [`${path} is not what it was when the run began`],
-    ),
-  );
-  return changed.flat();
+  const changed: string[] = [];
+  for (const [name, path] of inputs)
+    try {
+      if (!(await isInputUnchanged(manifest, name)))
+        changed.push(`${path} is not what it was when the run began`);
+    } catch (error) {
+      // A tool whose file is gone has told the policy so; here it is told to the reader.
+      if (!(error instanceof FailureError)) throw error;
+      changed.push(error.message.replace(/\.$/, ''));
+    }
+  return changed;
 }
 
 /** Says how many trajectories have ended, from the facts of the trees that grow. */

@@ -146,6 +146,23 @@ describe('replay', () => {
     assert.equal(unanswered.trees.length, trees.length);
   });
 
+  it('names a corpus that has changed, or is gone, where tools were asked', async () => {
+    const corpus = join(parent, 'corpus.jsonl');
+    writeFileSync(corpus, '{}\n');
+    const { folder } = await makeTinyRun(parent, {
+      steps: 1,
+      change: config => void (config.tools.search.corpus = corpus),
+    });
+    const changed = async (tools: 'stored' | 'live'): Promise<string[]> =>
+      (await ask({ step: 1, tools }, tinyEquipment(), openRun(folder))).changed;
+    assert.deepEqual(await changed('live'), []);
+    writeFileSync(corpus, '{"other": 1}\n');
+    assert.deepEqual(await changed('stored'), []);
+    assert.deepEqual(await changed('live'), [`${corpus} is not what it was when the run began`]);
+    rmSync(corpus);
+    assert.match((await changed('live'))[0]!, /corpus\.jsonl cannot be read/);
+  });
+
   it('gives each call the answer that it had, also where the same call was answered differently', async () => {
     let calls = 0;
     const moody = withTools(() => `answer ${++calls}`);
