@@ -5,15 +5,46 @@ import type { Message, Port } from '../protocol/channel.ts';
 import type { Log } from './failures.ts';
 import { inBackground } from './failures.ts';
 import { shell } from './shell.ts';
+import { untilStopped } from './starting.ts';
+
+/** How long a page may take to say its first word, and how often it is loaded again. */
+const PATIENCE_MS = 20_000;
+const TRIES = 2;
 
 /** Scripts may run, and files may be read from the extension's own folders only. */
-export const pageOptions = (extension: vscode.Uri): vscode.WebviewOptions => ({
+const pageOptions = (extension: vscode.Uri): vscode.WebviewOptions => ({
   enableScripts: true,
   localResourceRoots: ['dist', 'media'].map(folder => vscode.Uri.joinPath(extension, folder)),
 });
 
-/** `view` names the bundle in dist/webview. */
-export function pageOf(extension: vscode.Uri, webview: vscode.Webview, view: string, title: string): string {
+/**
+ * Loads a panel's page, and again where its script did not start: a busy window loses the script of a page now and then, and
+ * the page stays blank for good. `view` names the bundle in dist/webview.
+ */
+export function showPage(
+  panel: vscode.WebviewPanel,
+  extension: vscode.Uri,
+  { view, title, log }: { view: string; title: string; log: Log },
+): void {
+  const { webview } = panel;
+  webview.options = pageOptions(extension);
+  const load = (): void => void (webview.html = pageOf(extension, webview, view, title));
+  load();
+  const stop = untilStopped(
+    () => {
+      // A hidden page is loaded by the window itself, when it is shown.
+      if (!panel.visible) return;
+      log.warn(`View: “${title}” did not start and is loaded again.`);
+      load();
+    },
+    { patience: PATIENCE_MS, tries: TRIES },
+  );
+  // The panel ends with these listeners.
+  webview.onDidReceiveMessage(stop);
+  panel.onDidDispose(stop);
+}
+
+function pageOf(extension: vscode.Uri, webview: vscode.Webview, view: string, title: string): string {
   const asset = (name: string): string =>
     webview.asWebviewUri(vscode.Uri.joinPath(extension, 'dist', 'webview', name)).toString();
   return shell({

@@ -24,7 +24,7 @@ import type { Held } from './evaluationPanel.ts';
 import type { Log } from './failures.ts';
 import { inBackground, inFull } from './failures.ts';
 import { type CommandName, commandId, PANELS, type ViewKind } from './names.ts';
-import { pageOf, pageOptions, portOf } from './page.ts';
+import { portOf, showPage } from './page.ts';
 import type { Pump } from './pump.ts';
 import { headlines, makePump, settled, summed } from './pump.ts';
 import { type Target, targetOf } from './target.ts';
@@ -135,12 +135,10 @@ export class Panels implements vscode.Disposable {
   ): void {
     const known = [...this.#open].find(opened => keyOf(opened.kind, opened.subject) === keyOf(kind, subject));
     if (known === undefined) {
-      const panel = vscode.window.createWebviewPanel(
-        PANELS[kind],
-        titleOf(kind, subject),
-        { viewColumn: column, preserveFocus },
-        pageOptions(this.#extension),
-      );
+      const panel = vscode.window.createWebviewPanel(PANELS[kind], titleOf(kind, subject), {
+        viewColumn: column,
+        preserveFocus,
+      });
       this.#adopt(kind, panel, subject);
       return;
     }
@@ -177,8 +175,7 @@ export class Panels implements vscode.Disposable {
       opened.session?.end('The view was closed.');
       this.#open.delete(opened);
     });
-    panel.webview.options = pageOptions(this.#extension);
-    panel.webview.html = pageOf(this.#extension, panel.webview, kind, panel.title);
+    showPage(panel, this.#extension, { view: kind, title: panel.title, log: this.#log });
   }
 
   #media(name: string): vscode.Uri {

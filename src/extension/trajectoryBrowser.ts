@@ -10,7 +10,7 @@ import { openRun, type Run } from '../run/reader.ts';
 import type { App } from './app.ts';
 import { inFull, type Log } from './failures.ts';
 import { BROWSER, commandId, COMMANDS, type CommandName } from './names.ts';
-import { pageOf, pageOptions, portOf } from './page.ts';
+import { portOf, showPage } from './page.ts';
 import { runOf } from './pickers.ts';
 import { type Target, targetOf } from './target.ts';
 import { TreeList } from './treeList.ts';
@@ -36,7 +36,6 @@ export function registerTrajectoryBrowser(extension: vscode.Uri, log: Log): vsco
     {
       openCustomDocument: uri => ({ uri, dispose: () => undefined }),
       resolveCustomEditor(document, panel) {
-        panel.webview.options = pageOptions(extension);
         const port = portOf(panel.webview, log);
         const session = browse(document.uri, port);
         const stopServing = serve<TrajectoriesHostVerbs>(port, session.verbs);
@@ -48,12 +47,8 @@ export function registerTrajectoryBrowser(extension: vscode.Uri, log: Log): vsco
           stopServing();
           session.close();
         });
-        panel.webview.html = pageOf(
-          extension,
-          panel.webview,
-          'trajectories',
-          `Trajectories of ${basename(dirname(document.uri.fsPath))}`,
-        );
+        const title = `Trajectories of ${basename(dirname(document.uri.fsPath))}`;
+        showPage(panel, extension, { view: 'trajectories', title, log });
       },
     },
     { supportsMultipleEditorsPerDocument: true },
