@@ -118,8 +118,8 @@ export async function connectWorker(
   if (!lock)
     throw new FailureError({
       where: 'store',
-      message: `No worker runs in ${runFolder}.`,
-      fix: 'Resume the run.',
+      message: `No worker runs in ${runFolder}: the run has ended, or was interrupted.`,
+      fix: 'Resume it where it was interrupted.',
     });
   if (lock.host !== hostname()) throw elsewhere(lock, runFolder);
   const socket = connectSocket(lock.socket);

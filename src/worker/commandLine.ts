@@ -10,6 +10,8 @@ export interface Io {
 export interface OptionSpec {
   /** What the value is called in the usage; absent for a switch. */
   value?: string;
+  /** Whether the command refuses to do without it. */
+  isNeeded?: true;
   sentence: string;
 }
 
@@ -99,9 +101,10 @@ export const usage = (name: string, { args, options }: Command): string =>
   [
     `branchpoint ${name}`,
     ...args,
-    ...Object.entries(options).map(
-      ([option, { value }]) => `[--${option}${value === undefined ? '' : ` ${value}`}]`,
-    ),
+    ...Object.entries(options).map(([option, { value, isNeeded }]) => {
+      const written = `--${option}${value === undefined ? '' : ` ${value}`}`;
+      return isNeeded ? written : `[${written}]`;
+    }),
   ].join(' ');
 
 /** What `help` prints: every command, or one with its options. */
@@ -113,7 +116,7 @@ export function helpText(commands: Commands, name?: string): string {
     );
     const width = Math.max(20, ...heads.map(({ length }) => length + 2));
     const options = Object.values(command.options).map(
-      ({ sentence }, i) => heads[i]!.padEnd(width) + sentence,
+      ({ sentence, isNeeded }, i) => heads[i]!.padEnd(width) + sentence + (isNeeded ? ' Needed.' : ''),
     );
     return [
       usage(name, command),
@@ -127,10 +130,11 @@ export function helpText(commands: Commands, name?: string): string {
     ([command, { args, sentence }]) => `  ${command} ${args.join(' ')}`.padEnd(30) + sentence,
   );
   return [
-    'Branchpoint trains tool-using LLM agents with ARPO.',
+    'Branchpoint trains tool-using LLM agents with ARPO, AEPO and their baselines.',
     '',
     ...rows,
     '',
+    'CONFIG is a file such as NAME.branchpoint.json, RUN the folder of a run, such as runs/NAME-1.',
     '`branchpoint help COMMAND` lists its options.',
     '',
   ].join('\n');

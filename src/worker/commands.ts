@@ -95,11 +95,12 @@ export const COMMANDS: Commands = {
     args: ['RUN'],
     sentence: 'Go on from a stored trajectory, beside the training, and see what it would have earned.',
     options: {
-      tree: { value: 'ID', sentence: 'Leave this tree, such as 3.0; needed.' },
-      path: { value: 'P', sentence: 'Leave its trajectory P; needed.' },
+      tree: { value: 'ID', isNeeded: true, sentence: 'Leave this tree, such as 3.0.' },
+      path: { value: 'P', isNeeded: true, sentence: 'Leave its trajectory P.' },
       segment: {
         value: 'S',
-        sentence: 'Go on after its segment S; the call of a turn is made again; needed.',
+        isNeeded: true,
+        sentence: 'Go on after its segment S; the call of a turn is made again.',
       },
       token: { value: 'T', sentence: 'Keep T tokens of the turn S, and draw its rest; 0 draws it again.' },
       'tool-result': {
@@ -136,7 +137,11 @@ export const COMMANDS: Commands = {
     args: ['RUN'],
     sentence: 'Score stored trajectories under other reward settings, and see what would have changed.',
     options: {
-      reward: { value: 'FILE', sentence: 'JSON with reward keys such as accuracy, or a config; needed.' },
+      reward: {
+        value: 'FILE',
+        isNeeded: true,
+        sentence: 'JSON with reward keys such as accuracy, or a config.',
+      },
       steps: { value: 'A-B|all', sentence: 'Only these steps; else all that were kept.' },
       json: JSON_OPTION,
     },
@@ -146,11 +151,12 @@ export const COMMANDS: Commands = {
     args: ['RUN'],
     sentence: 'Score a stored trajectory under two checkpoints, and see what training made likelier.',
     options: {
-      tree: { value: 'ID', sentence: 'Of this tree, such as 3.0; needed.' },
-      path: { value: 'P', sentence: 'The trajectory P; needed.' },
+      tree: { value: 'ID', isNeeded: true, sentence: 'Of this tree, such as 3.0.' },
+      path: { value: 'P', isNeeded: true, sentence: 'The trajectory P.' },
       checkpoints: {
         value: 'A,B',
-        sentence: 'Two of step-N and initial, before and after; needed.',
+        isNeeded: true,
+        sentence: 'Two of step-N and initial, before and after.',
       },
       json: JSON_OPTION,
     },
@@ -160,7 +166,7 @@ export const COMMANDS: Commands = {
     args: ['RUN'],
     sentence: 'Write a run’s right trajectories as demonstrations for sft, in ShareGPT form.',
     options: {
-      sft: { value: 'FILE', sentence: 'The JSON Lines file to write; needed.' },
+      sft: { value: 'FILE', isNeeded: true, sentence: 'The JSON Lines file to write.' },
       each: { value: 'N', sentence: 'Trajectories of one task, those of the highest reward first; else 1.' },
     },
     run: exportCommand,

@@ -202,7 +202,7 @@ function refuseUnlike(entries: readonly Entry[]): void {
       throw new FailureError({
         where: 'config',
         message: `${basename(file)} and ${basename(byName.get(name)!)} both have the name ${name}.`,
-        fix: 'Give every config a name of its own.',
+        fix: 'Give each a `name` of its own.',
       });
     for (const key of ['train', 'heldOut'] as const)
       if (config.data[key] !== first!.config.data[key])

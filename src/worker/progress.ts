@@ -1,6 +1,6 @@
 /** Shows a run in a terminal while it happens. Knows nothing of training: it is told facts and asks for the status. */
 import type { Event, EventOf, EvaluationSummary } from '../core/events.ts';
-import { percent } from '../core/figures.ts';
+import { counted, percent } from '../core/figures.ts';
 import type { WorkerStatus } from '../protocol/verbs.ts';
 import { STEP_HEADS, stepRow } from './show.ts';
 
@@ -108,7 +108,7 @@ export function evaluationLine(step: number, summary: EvaluationSummary): string
   const { accuracy, interval, tasks, samples, greedyAccuracy, seconds } = summary;
   const greedy = greedyAccuracy === undefined ? '' : `, greedy ${percent(greedyAccuracy)}`;
   const range = `${percent(interval[0])}–${percent(interval[1])}`;
-  return `evaluated after step ${step}: ${percent(accuracy)} right (95 % interval ${range})${greedy}; ${tasks} tasks × ${samples} samples in ${seconds.toFixed(1)} s`;
+  return `evaluated after step ${step}: ${percent(accuracy)} right (95 % interval ${range})${greedy}; ${counted(tasks, 'task')} × ${counted(samples, 'sample')} in ${seconds.toFixed(1)} s`;
 }
 
 const fixOf = (fix: string | undefined): string => (fix === undefined ? '' : ` ${fix}`);

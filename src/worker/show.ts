@@ -2,7 +2,7 @@
 import { isCounterfactual } from '../core/counterfactual.ts';
 import type { StepSummary } from '../core/events.ts';
 import { plain } from '../core/explain.ts';
-import { change } from '../core/figures.ts';
+import { change, decimal, percent } from '../core/figures.ts';
 import type { Decision, Path, Segment, Tree } from '../core/types.ts';
 
 /** One tree with its segments, decisions, rewards and advantages; one string per line. */
@@ -113,14 +113,14 @@ function pathLabel(tree: Tree, index: number): string {
 
 /** Column heads and one row per step: the same table that a run prints while it trains. */
 export const STEP_HEADS =
-  'step     reward   right  entropy  after tool  taken  refused  calls      loss     grad  seconds';
+  'step     reward    right  entropy  after tool  taken  refused  calls      loss     grad  seconds';
 
 /** `steps` is 0 where it is not known how many there shall be. */
 export function stepRow(step: number, steps: number, summary: StepSummary): string {
   const { reward, accuracy, entropy, branches, toolCalls, loss, gradientNorm, seconds } = summary;
   const cells: [string, number][] = [
     [change(reward.mean, 3), 8],
-    [accuracy === undefined ? '–' : `${(100 * accuracy).toFixed(1)}%`, 8],
+    [accuracy === undefined ? '–' : percent(accuracy), 9],
     [measured(entropy.all, 3), 9],
     [measured(entropy.afterTool, 3), 12],
     [measured(branches?.taken, 0), 7],
@@ -137,7 +137,7 @@ export function stepRow(step: number, steps: number, summary: StepSummary): stri
 }
 
 const measured = (value: number | undefined, digits: number): string =>
-  value === undefined ? '–' : value.toFixed(digits);
+  value === undefined ? '–' : decimal(value, digits);
 
 /** Text on one line in quotes, cut with an ellipsis; nothing for nothing. */
 export function oneLine(text: string, length: number): string {

@@ -1,5 +1,6 @@
 /** `show RUN`: reads a run folder and prints its steps or trees. Knows nothing of how they are drawn. */
 import { basename } from 'node:path';
+import { counted } from '../core/figures.ts';
 import { fold } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
 import { openRun, type Run } from '../run/reader.ts';
@@ -40,14 +41,14 @@ async function treeLines(
 async function stepLines(run: Run, isJson: boolean): Promise<string[]> {
   const state = fold(await run.events());
   if (isJson) return state.summaries.map(({ step, summary }) => JSON.stringify({ step, ...summary }));
-  const done = `${state.summaries.length}`;
-  const trees = `${state.trees.length} trees`;
+  const done = state.summaries.length;
+  const trees = counted(state.trees.length, 'tree');
   // Nothing says how many steps an imported run is to do.
   const steps = run.source === undefined ? run.manifest.config.steps : 0;
   const head =
     run.source === undefined
       ? `${run.manifest.name}: ${state.status}, ${done} of ${steps} steps, ${trees}`
-      : `${basename(run.folder)}: imported from ${run.source}, ${done} steps, ${trees}`;
+      : `${basename(run.folder)}: imported from ${run.source}, ${counted(done, 'step')}, ${trees}`;
   const rows = state.summaries.map(({ step, summary }) => stepRow(step, steps, summary));
   const evaluations = state.evaluations.map(({ step, summary }) => evaluationLine(step, summary));
   const failure = state.failure === undefined ? [] : [`failed: ${state.failure.message}`];

@@ -124,7 +124,7 @@ describe('branchpoint', () => {
     writeFileSync(join(folder, '7.jsonl'), `${JSON.stringify(row)}\n`);
     utimesSync(join(folder, '7.jsonl'), 1_700_000_000, 1_700_000_000);
     const steps = await run('show', folder);
-    assert.match(steps.out, /^rollouts: imported from verl, 1 steps, 1 trees\n.*\n7 +\+1\.000 +100\.0%/);
+    assert.match(steps.out, /^rollouts: imported from verl, 1 step, 1 tree\n.*\n7 +\+1\.000 +100\.0 %/);
     const tree = await run('show', folder, '--tree', '7.0');
     assert.match(tree.out, /which logged no branches and no tokens/);
     assert.doesNotMatch(tree.out, /0 tokens/);
