@@ -24,6 +24,16 @@ export function pathsThrough(tree: Tree): number[][] {
   return through;
 }
 
+/** The other path that has the most segments with this one in common, of several the first; undefined where it is the only one. */
+export function nearestSibling(tree: Tree, path: number): number | undefined {
+  const own = new Set(segmentsOf(tree, path));
+  const inCommon = tree.paths.map((_, other) =>
+    other === path ? -1 : segmentsOf(tree, other).filter(segment => own.has(segment)).length,
+  );
+  const most = Math.max(...inCommon);
+  return most < 0 ? undefined : inCommon.indexOf(most);
+}
+
 /** [segment] segments that directly follow it, ascending. */
 export function childrenOf(tree: Tree): number[][] {
   const children: number[][] = tree.segments.map(() => []);

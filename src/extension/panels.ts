@@ -65,6 +65,7 @@ const COMMANDS: Record<Parameters<HostVerbs['runCommand']>[0], CommandName> = {
   stop: 'stopRun',
   openConfig: 'openConfiguration',
   evaluate: 'evaluateCheckpoint',
+  diagnosis: 'collectDiagnosis',
   trainLive: 'trainLive',
 };
 

@@ -104,7 +104,9 @@ export interface HostVerbs extends EvaluationVerbs, CompareVerbs {
   trees(step: number): TreeRow[];
   openTree(id: string): void;
   openTrajectory(tree: string, path: number, segment?: number): void;
-  runCommand(command: 'pause' | 'resume' | 'stop' | 'openConfig' | 'evaluate' | 'trainLive'): void;
+  runCommand(
+    command: 'pause' | 'resume' | 'stop' | 'openConfig' | 'evaluate' | 'diagnosis' | 'trainLive',
+  ): void;
   /** What was drawn from the tree beside the training, and what of it cannot be read. */
   counterfactuals(tree: string): { counterfactuals: Counterfactual[]; failures: Failure[] };
   /** Asks the user what to draw from there; `show` is asked again when it is done. */

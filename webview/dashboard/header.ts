@@ -36,7 +36,13 @@ const LABELS: Record<Command, string> = {
   stop: 'Stop',
   evaluate: 'Evaluate',
   openConfig: 'Config',
+  diagnosis: 'Diagnosis',
   trainLive: 'Train Live',
+};
+const MEANINGS: Partial<Record<Command, string>> = {
+  openConfig: 'Opens the file that the run was started from.',
+  diagnosis: 'Collects configuration, checks, failures and the last facts in one text, to ask somebody with.',
+  trainLive: 'Trains the same configuration again, here and now.',
 };
 const BUTTONS = Object.keys(LABELS) as Command[];
 
@@ -47,6 +53,11 @@ const statusOf = ({ status, run }: RunState, { isLive }: About): Status =>
 function isShown(command: Command, state: RunState, about: About): boolean {
   if (state.run?.source !== undefined) return false;
   if (command === 'openConfig') return true;
+  // Of a run that goes well there is nothing to ask.
+  if (command === 'diagnosis')
+    return (
+      state.failure !== undefined || state.warnings.length > 0 || statusOf(state, about) === 'interrupted'
+    );
   // What a worker owns is being trained already.
   if (command === 'trainLive') return !about.isLive;
   if (command === 'evaluate') return state.checkpoints.length > 0;
@@ -66,7 +77,7 @@ export function header(run: (command: Command) => void): {
       'vscode-button',
       {
         appearance: command === 'trainLive' ? 'primary' : 'secondary',
-        ...(command === 'trainLive' && { title: 'Trains the same configuration again, here and now.' }),
+        ...(MEANINGS[command] !== undefined && { title: MEANINGS[command] }),
         hidden: true,
         onclick: () => run(command),
         'data-command': command,

@@ -23,6 +23,8 @@ export interface Action {
   name: string;
   /** Whether it needs a tree that is written, and the policy and tools of its run. */
   needsPolicy: boolean;
+  /** Whether it needs a second trajectory. */
+  needsSibling?: boolean;
   act(path: number, segment: number): void;
 }
 
@@ -74,7 +76,10 @@ function segmentPart(tree: Tree, index: number, actions: readonly Action[]): Nod
   const ends = paths.filter(path => tree.paths[path]!.leaf === index);
   const heading = segmentName(segment);
   const asked = segment.call ?? segment.asked;
-  const offered = actions.filter(({ needsPolicy }) => !needsPolicy || tree.credit || tree.isDropped);
+  const offered = actions.filter(
+    ({ needsPolicy, needsSibling }) =>
+      (!needsPolicy || tree.credit || tree.isDropped) && (!needsSibling || tree.paths.length > 1),
+  );
   const buttons =
     paths.length === 0
       ? []

@@ -1,6 +1,7 @@
 /** The rollout tree of one task in one step: what was grown, where it branched, and why. Knows nothing of files or workers. */
 import type { Counterfactual } from '../../src/core/counterfactual.ts';
 import type { Event } from '../../src/core/events.ts';
+import { nearestSibling } from '../../src/core/tree.ts';
 import type { Tree } from '../../src/core/types.ts';
 import type { ViewSubject } from '../../src/protocol/verbs.ts';
 import { element } from '../shared/element.ts';
@@ -57,6 +58,18 @@ const ACTIONS: readonly Action[] = [
     meaning: 'Open the trajectory in an editor, at this segment (Enter)',
     needsPolicy: false,
     act: open,
+  },
+  {
+    name: 'compare-sibling',
+    label: 'Compare with Sibling',
+    meaning: 'Show the trajectory beside the one that goes with it the longest, as a diff',
+    needsPolicy: false,
+    needsSibling: true,
+    act: path => {
+      const sibling = tree && nearestSibling(tree, path);
+      if (tree && sibling !== undefined)
+        report(host.compare({ tree: tree.id, path }, { tree: tree.id, path: sibling }));
+    },
   },
   {
     name: 'branch-from',
