@@ -43,11 +43,18 @@ export type Kept = 'queries' | 'keys' | 'values' | 'attended' | 'middle' | 'gate
 
 /** The head's scores are computed for so many rows at once that they take no more memory than this. */
 const LOGITS_BYTES = 256 * 2 ** 20;
+/** Where the head's matrix takes no more than this, neither do the scores: then both stay in the processor's cache. */
+const CACHED_BYTES = 8 * 2 ** 20;
 /** Fewer rows would make slow matrix products, and copy the head's gradient too often. */
 const LEAST_HEAD_ROWS = 256;
 
-export const headChunkRows = ({ vocabulary }: ModelShape): number =>
-  Math.max(LEAST_HEAD_ROWS, Math.floor(LOGITS_BYTES / (FLOAT * vocabulary)));
+export function headChunkRows({ vocabulary, hidden }: ModelShape): number {
+  const isCached = FLOAT * vocabulary * hidden <= CACHED_BYTES;
+  return Math.max(
+    LEAST_HEAD_ROWS,
+    Math.floor((isCached ? CACHED_BYTES : LOGITS_BYTES) / (FLOAT * vocabulary)),
+  );
+}
 
 /** How large a pack is: its rows, and the keys that each of them is compared with, on average. */
 export interface PackSize {
