@@ -190,7 +190,9 @@ function draw(): void {
   drewAt = performance.now();
   top.update(state, about);
   const { summaries, evaluations, checkpoints, trees } = state;
-  const now = [summaries, evaluations, checkpoints, trees, seams].map(({ length }) => length).join(' ');
+  const lengths = [summaries, evaluations, checkpoints, trees, seams].map(({ length }) => length);
+  // Charts out of sight wait for the last facts, also where these are none of theirs.
+  const now = [...lengths, hasMore].join(' ');
   if (now === drawn) return;
   drawn = now;
   charts.update(state, seams, hasMore);

@@ -36,8 +36,7 @@ export function stepPanel({ open, trees }: StepAsks): StepPanel {
   const ask = (): void => {
     const step = latest && (chosen ?? lastStep(latest));
     if (!latest || step === undefined) return;
-    // Trees are judged one by one while their step is under way.
-    const now = `${step} ${latest.trees.filter(tree => tree.step === step).length}`;
+    const now = listKey(latest, step);
     if (now === asked) return;
     asked = now;
     trees(step, rows => {
@@ -56,6 +55,15 @@ export function stepPanel({ open, trees }: StepAsks): StepPanel {
       ask();
     },
   };
+}
+
+/**
+ * Another one wherever a step's list may be another: trees are judged one by one while their step is under way, of those that were
+ * judged just before its end nobody tells, and a step may be done again.
+ */
+export function listKey({ run, summaries, trees }: RunState, step: number): string {
+  const told = trees.filter(tree => tree.step === step).length;
+  return [run?.at, step, told, summaries.findLast(one => one.step === step)?.at].join(' ');
 }
 
 /** The last step that has a tree that was judged. */

@@ -7,6 +7,8 @@ import { compact, emptyAxis, growAxis, nameOf, xOf } from '../../../webview/dash
 import { GROUPS } from '../../../webview/dashboard/charts.ts';
 import { growSeams, marksOf, type Seam } from '../../../webview/dashboard/marks.ts';
 import type { ChartPlan } from '../../../webview/dashboard/plan.ts';
+import { headlines } from '../../../src/extension/pump.ts';
+import { listKey } from '../../../webview/dashboard/steps.ts';
 import { evaluationPlot, growTo, rescale, stepPlot } from '../../../webview/dashboard/plots.ts';
 import { stepSummary } from '../../fakes/stepSummary.ts';
 import { variedJournal } from '../../fakes/variedJournal.ts';
@@ -214,5 +216,26 @@ describe('marks', () => {
       ],
     );
     assert.match(marks[0]!.text, /held-out: 25\s% right/);
+  });
+});
+
+describe('the list of a step’s trees', () => {
+  const judged = (tree: string, seq: number): Event =>
+    ({ type: 'tree-finished', seq, at: '', step: 5, tree, task: '', paths: 1, rewards: [1] }) as Event;
+  const done = (seq: number, at: string): Event =>
+    ({ type: 'step-finished', seq, at, step: 5, summary: stepSummary() }) as unknown as Event;
+
+  it('is asked for again when the step is done, though nobody told of its last trees', () => {
+    // A batch that holds the end of a step comes without what was told of its trees.
+    const state = fold([judged('5.0', 0), judged('5.1', 1)]);
+    const before = listKey(state, 5);
+    assert.notEqual(listKey(foldInto(state, headlines([judged('5.2', 2), done(3, 'noon')])), 5), before);
+  });
+
+  it('is asked for again when the step was done again, or the journal was replaced', () => {
+    const facts = [judged('5.0', 0), done(1, 'noon')];
+    const again = fold([judged('5.0', 0), done(1, 'one')]);
+    assert.notEqual(listKey(again, 5), listKey(fold(facts), 5));
+    assert.equal(listKey(fold(facts), 5), listKey(fold(facts), 5));
   });
 });
