@@ -62,8 +62,10 @@ export function paintingOf(
       if (isSeen && isOld) paint();
     },
     resized(next) {
-      if (!drawing || (next.width === size.width && next.height === size.height)) return;
+      if (next.width === size.width && next.height === size.height) return;
       size = next;
+      // Before the first paint it is enough to know.
+      if (!drawing) return;
       drawing.resize(size.width, size.height);
       paint();
     },
