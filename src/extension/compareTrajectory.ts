@@ -1,6 +1,7 @@
 /** Shows two trajectories in the built-in diff, with the first token that differs marked in both. Knows nothing of how they are laid out. */
 import * as vscode from 'vscode';
 import { divergence } from '../core/divergence.ts';
+import { isReplayed } from '../core/replay.ts';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
 import type { CommandName } from './names.ts';
@@ -37,7 +38,15 @@ export const trajectoryFrom = async (
   argument: unknown,
   title: string,
 ): Promise<TrajectoryAddress | undefined> =>
-  (await addressFrom(app, argument)) ?? activeTrajectory()?.address ?? (await askFor(app, title));
+  (await addressFrom(app, argument)) ?? activeAddress() ?? (await askFor(app, title));
+
+/** The trajectory itself, also where the active text shows what checkpoints make of it. */
+function activeAddress(): TrajectoryAddress | undefined {
+  const active = activeTrajectory();
+  if (active === undefined) return undefined;
+  const { runFolder, tree, path } = active.address;
+  return { runFolder, tree, path };
+}
 
 /** Only where the argument says all that an address needs. */
 async function addressFrom(app: App, argument: unknown): Promise<TrajectoryAddress | undefined> {
@@ -56,7 +65,9 @@ async function askFor(app: App, title: string): Promise<TrajectoryAddress | unde
 /** Those of the same tree first, then the same prompt in other steps. */
 async function pickOther(app: App, one: TrajectoryAddress): Promise<TrajectoryAddress | undefined> {
   const run = openRun(one.runFolder);
-  const { tree } = await treeOf(app.runs, one.runFolder, one.tree);
+  const { tree } = isReplayed(one.tree)
+    ? app.replays.find(one.runFolder, one.tree)
+    : await treeOf(app.runs, one.runFolder, one.tree);
   const siblings = tree.paths.flatMap(({ reward, origin, from, stop }, path): Choice<TrajectoryAddress>[] =>
     path === one.path
       ? []

@@ -220,8 +220,16 @@ describe('marks', () => {
 });
 
 describe('the list of a step’s trees', () => {
-  const judged = (tree: string, seq: number): Event =>
-    ({ type: 'tree-finished', seq, at: '', step: 5, tree, task: '', paths: 1, rewards: [1] }) as Event;
+  const judged = (tree: string, seq: number): Event => ({
+    type: 'tree-finished',
+    seq,
+    at: '',
+    step: 5,
+    tree,
+    task: '',
+    paths: 1,
+    rewards: [1],
+  });
   const done = (seq: number, at: string): Event =>
     ({ type: 'step-finished', seq, at, step: 5, summary: stepSummary() }) as unknown as Event;
 
