@@ -111,6 +111,10 @@ describe('in the workbench', () => {
     await user.pick('recorded');
     await user.pick(tree.id);
     const view = await user.view('body[data-view="tree"] svg .bar');
+    const beyond = await view
+      .locator('.picture')
+      .evaluate(one => one.scrollWidth - Math.max(one.clientWidth, one.firstElementChild.offsetWidth));
+    assert.equal(beyond, 0, 'pixels that can be scrolled to and show nothing');
     await view.locator('[data-key="s0"] .bar').click();
     const first = tree.segments.findIndex(({ parent }) => parent === 0);
     const chosen = view.locator('svg [aria-selected="true"]');
