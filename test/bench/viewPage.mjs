@@ -34,6 +34,7 @@ export const THEMES = {
     'panel-border': '#2b2b2b',
     focusBorder: '#0078d4',
     'editorWidget-background': '#202020',
+    'editorWidget-border': '#2a2b2c',
     'editorHoverWidget-background': '#202020',
     'editorHoverWidget-border': '#454545',
     'list-hoverBackground': '#2a2d2e',
