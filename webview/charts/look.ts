@@ -164,23 +164,38 @@ export const MARKS: Record<MarkKind, { colour: string; glyph: string; isLine: bo
 /** Glyphs are not drawn nearer to each other than this; the rarer kinds come first. */
 const MARK_PIXELS = 8;
 
-/** Calls back for every mark that has room, rare kinds first. */
+/**
+ * Calls back for every mark that has room, rare kinds first. A checkpoint that shares its place with another mark, as one that was
+ * evaluated does, is a frame around it.
+ */
 export function placeMarks(
   marks: readonly Mark[],
   pixelOf: (mark: Mark) => number,
-  draw: (kind: MarkKind, pixel: number) => void,
+  draw: (kind: MarkKind, pixel: number, isFrame: boolean) => void,
 ): void {
-  const taken = new Set<number>();
+  /** Pixel by slot. */
+  const taken = new Map<number, number>();
+  const framed = new Set<number>();
   for (const kind of Object.keys(MARKS) as MarkKind[])
     for (const mark of marks) {
       if (mark.kind !== kind) continue;
       const pixel = pixelOf(mark);
       const slot = Math.round(pixel / MARK_PIXELS);
-      if (Number.isNaN(pixel) || taken.has(slot)) continue;
-      taken.add(slot);
-      draw(kind, pixel);
+      if (Number.isNaN(pixel)) continue;
+      const isFrame = kind === 'checkpoint' && taken.get(slot) === pixel && !framed.has(slot);
+      if (taken.has(slot) && !isFrame) continue;
+      if (isFrame) framed.add(slot);
+      else taken.set(slot, pixel);
+      draw(kind, pixel, isFrame);
     }
 }
+
+/** A square around the glyph whose top is at `y`. */
+export const frame = (context: CanvasRenderingContext2D, x: number, y: number): void => {
+  context.lineWidth = 1;
+  context.setLineDash([]);
+  context.strokeRect(x - MARK_PIXELS / 2, y - 0.5, MARK_PIXELS, MARK_PIXELS);
+};
 
 function drawMarks({ ctx, chartArea, scales: axes }: Chart, marks: readonly Mark[]): void {
   const { left, right, top, bottom } = chartArea;
@@ -192,9 +207,10 @@ function drawMarks({ ctx, chartArea, scales: axes }: Chart, marks: readonly Mark
     const pixel = axes['x']?.getPixelForValue(x) ?? NaN;
     return pixel >= left - 1 && pixel <= right + 1 ? pixel : NaN;
   };
-  placeMarks(marks, pixelOf, (kind, pixel) => {
+  placeMarks(marks, pixelOf, (kind, pixel, isFrame) => {
     const { colour, glyph, isLine } = MARKS[kind];
     ctx.fillStyle = ctx.strokeStyle = themeColour(colour);
+    if (isFrame) return frame(ctx, pixel, top - MARK_PIXELS);
     if (isLine) {
       ctx.setLineDash([3, 3]);
       ctx.beginPath();

@@ -76,5 +76,6 @@ export function controls(asks: Asks): Controls {
 function markName(kind: MarkKind): HTMLElement {
   const glyph = element('span', { 'aria-hidden': true }, MARKS[kind].glyph);
   glyph.style.color = themeColour(MARKS[kind].colour);
-  return element('span', { class: 'mark-name' }, glyph, ` ${MARKS[kind].name}`);
+  const title = kind === 'checkpoint' ? 'A frame around another mark where both are of one step' : undefined;
+  return element('span', { class: 'mark-name', title }, glyph, ` ${MARKS[kind].name}`);
 }

@@ -1,7 +1,7 @@
 /** One cell a step: its height and colour are the step's reward. A slider for the keyboard. Knows nothing of charts. */
 import type { FinishedStep, RunState } from '../../src/core/fold.ts';
 import { glance } from '../../src/core/stepColumns.ts';
-import { MARKS, placeMarks } from '../charts/look.ts';
+import { frame, MARKS, placeMarks } from '../charts/look.ts';
 import { nearestIndex, type Mark } from '../charts/plot.ts';
 import { element } from '../shared/element.ts';
 import { number } from '../shared/format.ts';
@@ -19,9 +19,9 @@ export interface BarHears {
   pick(step: number): void;
 }
 
-const HEIGHT = 34;
+const HEIGHT = 37;
 /** Room for the marks below the cells. */
-const FOOT = 9;
+const FOOT = 12;
 const LEAP = 10;
 
 interface Shown {
@@ -193,9 +193,10 @@ function paintMarks(
   placeMarks(
     marks,
     ({ step }) => Math.max(4, pixelOf(step)),
-    (kind, pixel) => {
-      context.fillStyle = themeColour(MARKS[kind].colour);
-      context.fillText(MARKS[kind].glyph, pixel, tall + 1);
+    (kind, pixel, isFrame) => {
+      context.fillStyle = context.strokeStyle = themeColour(MARKS[kind].colour);
+      if (isFrame) frame(context, pixel, tall + 2);
+      else context.fillText(MARKS[kind].glyph, pixel, tall + 1);
     },
   );
 }
