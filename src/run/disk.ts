@@ -7,7 +7,8 @@ import type { Stats } from 'node:fs';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { FailureError } from '../core/types.ts';
-import { isRunning } from './processes.ts';
+import { now } from './clock.ts';
+import { HERE, isRunning } from './processes.ts';
 
 export type Operation =
   'open' | 'append' | 'write' | 'sync' | 'rename' | 'truncate' | 'mkdir' | 'remove' | 'link';
@@ -36,18 +37,31 @@ export function attributed(error: unknown): unknown {
 }
 
 /** Where this process writes what is to become the file or folder: of no other process, so that nobody waits for anybody. */
-export const besideName = (path: string, ending: 'new' | 'tmp'): string => `${path}.${process.pid}.${ending}`;
+export const besideName = (path: string, ending: 'new' | 'tmp'): string =>
+  `${path}.${process.pid}-${HERE}.${ending}`;
+
+const BESIDE = /\.(\d+)-([0-9a-f]{8})\.(?:new|tmp)$/;
+
+/** Nothing is written for as long. */
+const LONGEST_WRITE_MS = 24 * 3600_000;
 
 /**
  * Removes what killed processes left beside the files of a folder; nothing happens where there is none. What a living process may be
- * writing stays; this process is writing nothing there, for its own writes end before anything else is done.
+ * writing stays, be it here or, as far as its age tells, on another machine that shares the folder; this process is writing nothing
+ * there, for its own writes end before anything else is done.
  */
 export function removeInterrupted(folder: string): void {
   if (!statOf(folder)) return;
   for (const name of fs.readdirSync(folder)) {
-    const pid = Number(/\.(\d+)\.(?:new|tmp)$/.exec(name)?.[1] ?? NaN);
-    if (pid === process.pid || (pid > 0 && !isRunning(pid))) remove(join(folder, name));
+    const [, pid, where] = BESIDE.exec(name) ?? [];
+    if (pid !== undefined && isLeft(join(folder, name), Number(pid), where)) remove(join(folder, name));
   }
+}
+
+function isLeft(path: string, pid: number, where: string | undefined): boolean {
+  if (where === HERE) return pid === process.pid || !isRunning(pid);
+  const changed = statOf(path)?.mtimeMs;
+  return changed !== undefined && now() - changed > LONGEST_WRITE_MS;
 }
 
 /** A file that is only ever appended to. `length` is its length in bytes as far as its writes succeeded. */

@@ -1,5 +1,24 @@
 /** Which processes of this machine live. Knows nothing of what they do. */
 import * as fs from 'node:fs';
+import { hostname } from 'node:os';
+import { crc32 } from 'node:zlib';
+
+/**
+ * Eight digits that tell where ids of processes mean the same processes as here: on this machine and, of Linux, in this container, for
+ * containers count their processes each from 1.
+ */
+export const HERE = crc32(`${hostname()} ${namespace()}`).toString(16).padStart(8, '0');
+
+function namespace(): string {
+  if (process.platform !== 'linux') return '';
+  try {
+    return fs.readlinkSync('/proc/self/ns/pid');
+  } catch (error) {
+    // A system without these files.
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return '';
+  }
+}
 
 /** Whether a process with this id lives here; where its birth is given and known, whether it is that one and not a later one. */
 export function isRunning(pid: number, birth = ''): boolean {

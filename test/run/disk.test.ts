@@ -1,11 +1,12 @@
 /** A write happens as a whole or leaves what was there. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'mocha';
 import {
   append,
+  besideName,
   close,
   interceptWrites,
   openAppend,
@@ -64,23 +65,43 @@ describe('disk', () => {
 });
 
 describe('what killed processes left beside files', () => {
+  /** The name of a process that has ended, or of the one given. */
+  const beside = (name: string, pid = spawnSync(process.execPath, ['-e', '']).pid): string =>
+    besideName(name, 'tmp').replace(`.${process.pid}-`, `.${pid}-`);
+
   it('is removed, unless its process lives or it was named by nobody of ours', () =>
     inFolder(folder => {
-      const dead = spawnSync(process.execPath, ['-e', '']).pid;
-      const kept = [`b.${process.ppid}.new`, 'c.tmp', 'd.0.tmp', `e.${dead}.tmp.json`, `${dead}.tmp`];
-      mkdirSync(join(folder, `.saving.${dead}.tmp`));
-      for (const name of [`a.${dead}.tmp`, `a.${dead}.new`, `a.${process.pid}.tmp`, ...kept])
+      const kept = [
+        beside('b', process.ppid),
+        'c.tmp',
+        beside('d', 0),
+        `${beside('e')}.json`,
+        'mine.2024.tmp',
+      ];
+      mkdirSync(join(folder, beside('.saving')));
+      for (const name of [beside('a'), beside('a').replace(/tmp$/, 'new'), besideName('a', 'tmp'), ...kept])
         writeFileSync(join(folder, name), '');
       removeInterrupted(folder);
       assert.deepEqual(readdirSync(folder).sort(), kept.sort());
       removeInterrupted(join(folder, 'none'));
     }));
 
+  it('stays for a day where another machine or container may be writing it, whose processes are not known here', () =>
+    inFolder(folder => {
+      const elsewhere = (name: string): string => beside(name).replace(/-[0-9a-f]{8}/, '-0badc0de');
+      const own = elsewhere('c').replace(/\d+-/, `${process.pid}-`);
+      const [young, old] = [elsewhere('a'), elsewhere('b')];
+      for (const name of [young, old, own]) writeFileSync(join(folder, name), '');
+      const dayAgo = Date.now() / 1000 - 90_000;
+      utimesSync(join(folder, old), dayAgo, dayAgo);
+      removeInterrupted(folder);
+      assert.deepEqual(readdirSync(folder).sort(), [young, own].sort());
+    }));
+
   it('goes with the next evaluation that is written there', () =>
     inFolder(folder => {
-      const dead = spawnSync(process.execPath, ['-e', '']).pid;
       mkdirSync(join(folder, 'evaluations'));
-      writeFileSync(join(folder, 'evaluations', `step-4.json.${dead}.tmp`), '{"summ');
+      writeFileSync(join(folder, 'evaluations', beside('step-4.json')), '{"summ');
       writeEvaluation(folder, evaluationOf([[right()]]));
       assert.deepEqual(readdirSync(join(folder, 'evaluations')), ['step-8.json']);
     }));

@@ -11,6 +11,7 @@ import { segmentsOf } from '../../src/core/tree.ts';
 import type { Tree } from '../../src/core/types.ts';
 import { FailureError } from '../../src/core/types.ts';
 import { counterfactualIds, readCounterfactual, readCounterfactuals } from '../../src/run/counterfactuals.ts';
+import { besideName } from '../../src/run/disk.ts';
 import { openRun, type Run } from '../../src/run/reader.ts';
 import { branch, type BranchRequest } from '../../src/worker/branch.ts';
 import { runCommand } from '../fakes/commandLine.ts';
@@ -166,11 +167,9 @@ describe('branch', () => {
   });
 
   it('removes what a branch that was killed while it was written has left', async () => {
-    const left = join(
-      run.folder,
-      'branches',
-      `${tree.id}~7.json.${spawnSync(process.execPath, ['-e', '']).pid}.new`,
-    );
+    const name = join(run.folder, 'branches', `${tree.id}~7.json`);
+    const { pid } = spawnSync(process.execPath, ['-e', '']);
+    const left = besideName(name, 'new').replace(`.${process.pid}-`, `.${pid}-`);
     writeFileSync(left, '{"form');
     await ask();
     assert.equal(existsSync(left), false);

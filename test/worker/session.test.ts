@@ -10,6 +10,7 @@ import type { Config } from '../../src/core/config.ts';
 import type { Event } from '../../src/core/events.ts';
 import { fold } from '../../src/core/fold.ts';
 import { FailureError } from '../../src/core/types.ts';
+import { besideName } from '../../src/run/disk.ts';
 import { Journal } from '../../src/run/journal.ts';
 import { connectWorker, readLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
@@ -138,14 +139,17 @@ describe('session', () => {
   it('begins by removing what killed writers left, and nothing that a living one may be writing', async () => {
     const folder = await createTinyRun(join(parent, 'leftovers'));
     const dead = spawnSync(process.execPath, ['-e', '']).pid;
+    const by = (pid: number, name: string, ending: 'new' | 'tmp'): string =>
+      besideName(name, ending).replace(`.${process.pid}-`, `.${pid}-`);
     const left = [
-      'label.json',
-      'branches/1.0~1.json',
-      'evaluations/step-1.json',
-      'trajectories/step-1.parquet',
+      by(dead, 'label.json', 'tmp'),
+      by(dead, 'branches/1.0~1.json', 'new'),
+      by(dead, 'evaluations/step-1.json', 'tmp'),
+      by(dead, 'trajectories/step-1.parquet', 'tmp'),
     ];
-    const kept = [`branches/1.0~2.json.${process.ppid}.new`, `label.json.${process.ppid}.tmp`, 'notes.tmp'];
-    const files = [...left.map((name, i) => `${name}.${dead}.${i === 1 ? 'new' : 'tmp'}`), ...kept];
+    const living = [by(process.ppid, 'branches/1.0~2.json', 'new'), by(process.ppid, 'label.json', 'tmp')];
+    const kept = [...living, 'notes.tmp'];
+    const files = [...left, ...kept];
     for (const name of files) {
       mkdirSync(join(folder, dirname(name)), { recursive: true });
       writeFileSync(join(folder, name), 'a par');
