@@ -108,10 +108,11 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embed
       }, options.closingMs ?? CLOSING_MS);
       try {
         await Promise.race([asked(remote.close()), exited]);
+      } finally {
+        // Also where it refuses to be closed: nobody would end it later.
         ending.expect();
         port.close();
         await exited;
-      } finally {
         clearTimeout(timer);
       }
     },

@@ -57,6 +57,18 @@ describe('the embedded engine’s process', () => {
     assert.throws(() => process.kill(policy.pid, 0), { code: 'ESRCH' });
   });
 
+  it('is ended where it refuses to be closed, and the refusal is told', async () => {
+    const program = join(folder, 'refusing.cjs');
+    const answer = "{ kind: 'refusal', id, failure: { where: 'policy', message: 'no' } }";
+    writeFileSync(program, `process.on('message', ({ id }) => process.send(${answer}));`);
+    const policy = await openEmbedded({ program });
+    let exits = 0;
+    policy.onExit(() => exits++);
+    await assert.rejects(policy.close(), { name: 'FailureError', message: 'no' });
+    assert.equal(exits, 0);
+    assert.throws(() => process.kill(policy.pid, 0), { code: 'ESRCH' });
+  });
+
   it('says what can be done where memory runs out while it trains', async function () {
     if (spawnSync('prlimit', ['--version']).status !== 0) {
       console.log('      skipped: there is no prlimit here to take memory away with.');
