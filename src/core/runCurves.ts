@@ -47,8 +47,8 @@ export function crossing({ xs, ys }: Curve, height: number): number | null {
 }
 
 /**
- * Area under the line from its first x to `to`, or to its last x where that comes first, divided by that stretch: its mean height. NaN
- * for no points before `to`.
+ * Area under the line from its first x to `to`, or to its last x where that comes first, divided by that stretch: its mean height. Where
+ * all points are at one x, their mean; NaN for no points before `to`.
  */
 export function meanHeight(curve: Curve, to: number): number {
   const count = curve.xs.findLastIndex(x => x <= to) + 1;
@@ -58,7 +58,7 @@ export function meanHeight(curve: Curve, to: number): number {
     xs.push(to);
     ys.push(valuesAt(curve, [to])[0]!);
   }
-  if (xs.length === 1) return ys[0]!;
+  if (xs.at(-1) === xs[0]) return ys.reduce((sum, y) => sum + y, 0) / ys.length;
   let area = 0;
   for (let i = 1; i < xs.length; i++) area += ((ys[i]! + ys[i - 1]!) / 2) * (xs[i]! - xs[i - 1]!);
   return area / (xs.at(-1)! - xs[0]!);

@@ -36,6 +36,9 @@ describe('curves', () => {
     assert.equal(meanHeight(slow, 99), 1.5);
     assert.equal(meanHeight({ xs: [1, 3], ys: [7, 9] }, 1), 7);
     assert.equal(meanHeight({ xs: [1], ys: [7] }, 3), 7);
+    // A run that calls no tool has all its points at 0 calls.
+    assert.equal(meanHeight({ xs: [0, 0, 0], ys: [1, 2, 6] }, 0), 3);
+    assert.equal(meanHeight({ xs: [0, 0, 8], ys: [1, 3, 6] }, 0), 2);
     assert.equal(meanHeight(slow, -1), NaN);
   });
 
