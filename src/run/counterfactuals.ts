@@ -10,9 +10,21 @@ import { FailureError } from '../core/types.ts';
 import { makeFolder, removeInterrupted, statOf, writeNew } from './disk.ts';
 import { FILES } from './layout.ts';
 import { refuseNewer } from './manifest.ts';
-import { count, isSealed, number, oneOf, optional, parseLine, record, sealed, table, text } from './shape.ts';
-import { decodeColumns, encodeColumns, extentOf, treeText } from './trees.ts';
-import { tokenBytes, treeLine, type TreeLine } from './treeShape.ts';
+import {
+  count,
+  isSealed,
+  joined,
+  number,
+  oneOf,
+  optional,
+  parseLine,
+  record,
+  sealed,
+  table,
+  text,
+} from './shape.ts';
+import { columnsOf, encodeColumns, extentOf, treeText } from './trees.ts';
+import { treeLine, type TreeLine } from './treeShape.ts';
 
 /** A counterfactual with its tree as a line of trees.jsonl would have it, and the numbers of its tokens. */
 export interface StoredCounterfactual {
@@ -33,9 +45,9 @@ type Stored = Omit<Counterfactual, 'tree'> & {
 const shape = record<Stored>({
   format: record<Stored['format']>({ major: count, minor: count }),
   id: text,
-  trained: (value, place) => {
+  trained: (value, place, name) => {
     if (value === false) return value;
-    throw new FailureError({ where: 'store', message: `${place} should be false.` });
+    throw new FailureError({ where: 'store', message: `${joined(place, name)} should be false.` });
   },
   at: text,
   of: record<Counterfactual['of']>({ tree: text, path: count, segment: count, token: optional(count) }),
@@ -114,9 +126,9 @@ export function readCounterfactual(runFolder: string, id: string): StoredCounter
   refuseNewer(json, path);
   const { format: _, columns, ...counterfactual } = shape(json, path);
   const bytes = Buffer.from(columns, 'base64');
-  const { tokens } = counterfactual.tree;
-  if (bytes.length !== tokenBytes(tokens)) throw broken('does not hold the numbers of all its tokens.');
-  return { counterfactual, tree: counterfactual.tree, columns: decodeColumns(bytes, tokens) };
+  const { tree } = counterfactual;
+  const notHeld = (why: string): FailureError => broken(`does not hold its tokens: ${why}`);
+  return { counterfactual, tree, columns: columnsOf(bytes, tree.tokens, notHeld) };
 }
 
 /** All counterfactuals of a tree that can be read, and what is wrong with the others. */

@@ -9,7 +9,7 @@ import type {
 } from '../core/events.ts';
 import type { Failure, StopReason, ToolOutcome } from '../core/types.ts';
 import type { Shape } from './shape.ts';
-import { count, list, number, oneOf, optional, record, table, text } from './shape.ts';
+import { count, joined, list, number, oneOf, orNull, optional, record, table, text } from './shape.ts';
 import { answeredCall, decision, pathOrigin, segmentKind, stopReason, tokenSpan } from './treeShape.ts';
 
 const failure = record<Failure>({
@@ -20,7 +20,6 @@ const failure = record<Failure>({
 
 const stops: Shape<Partial<Record<StopReason, number>>> = table(count);
 const outcomes: Shape<Partial<Record<ToolOutcome, number>>> = table(count);
-const orNull: Shape<number | null> = (value, place) => (value === null ? null : number(value, place));
 
 const stepSummary = record<StepSummary>({
   tasks: count,
@@ -37,7 +36,7 @@ const stepSummary = record<StepSummary>({
     all: optional(number),
     initial: optional(number),
     afterTool: optional(number),
-    byTurn: optional(list(orNull)),
+    byTurn: optional(list(orNull(number))),
   }),
   branches: optional(
     record<MeasuredSummary['branches']>({
@@ -101,9 +100,10 @@ const stepSummary = record<StepSummary>({
   memory: optional(record<NonNullable<StepSummary['memory']>>({ worker: number, engine: optional(number) })),
 });
 
-const interval: Shape<[number, number]> = (value, place) => {
-  const [low, high] = list(number)(value, place);
-  return [number(low, `${place}[0]`), number(high, `${place}[1]`)];
+const interval: Shape<[number, number]> = (value, place, name) => {
+  const [low, high] = list(number)(value, place, name);
+  const here = joined(place, name);
+  return [number(low, here, 0), number(high, here, 1)];
 };
 
 export const evaluationSummary = record<EvaluationSummary>({

@@ -9,7 +9,8 @@ import { FailureError } from '../core/types.ts';
  */
 export type Shape<T> = (value: unknown, place: string, name?: string | number) => T;
 
-function joined(place: string, name: string | number | undefined): string {
+/** Where a value is, in words: for shapes that say themselves what is wrong. */
+export function joined(place: string, name: string | number | undefined): string {
   if (name === undefined) return place;
   if (typeof name === 'number') return `${place}[${name}]`;
   return place === '' ? name : `${place}.${name}`;

@@ -18,7 +18,20 @@ import type {
 import { FailureError } from '../core/types.ts';
 import { ALTERNATIVE_BYTES, TOKEN_BYTES } from './layout.ts';
 import type { Shape } from './shape.ts';
-import { count, integer, list, number, oneOf, optional, orNull, record, table, text, yes } from './shape.ts';
+import {
+  count,
+  integer,
+  joined,
+  list,
+  number,
+  oneOf,
+  optional,
+  orNull,
+  record,
+  table,
+  text,
+  yes,
+} from './shape.ts';
 
 /** Where a tree's token columns lie in tokens.bin. */
 export interface TokenSpan {
@@ -160,11 +173,13 @@ const fields = record<TreeLine>({
 });
 
 /** A tree whose fields have their types and whose indexes point into it. */
-export const treeLine: Shape<TreeLine> = (value, place) => {
-  const tree = fields(value, place);
+export const treeLine: Shape<TreeLine> = (value, place, name) => {
+  const tree = fields(value, place, name);
   const { segments, paths, decisions, tokens } = tree;
   const need = (isTrue: boolean, where: string, sentence: string): void => {
-    if (!isTrue) throw new FailureError({ where: 'store', message: `${place}.${where} ${sentence}.` });
+    if (isTrue) return;
+    const message = `${joined(place, name)}.${where} ${sentence}.`;
+    throw new FailureError({ where: 'store', message });
   };
   need(segments.length > 0, 'segments', 'is empty');
   segments.forEach(({ parent, start, count }, i) => {

@@ -121,19 +121,28 @@ export function readTree(runFolder: string, { offset, length }: Span): TreeLine 
 /** Token columns that lie there. Throws a FailureError where the file is too short or its bytes are not those written. */
 export function readColumns(runFolder: string, span: TokenSpan): TokenColumns {
   const { offset, crc } = span;
-  const length = tokenBytes(span);
   const path = join(runFolder, FILES.tokens);
-  const bytes = readSpan(path, offset, length);
+  const bytes = readSpan(path, offset, tokenBytes(span));
   const broken = (message: string): FailureError =>
     new FailureError({
       where: 'store',
       message: `${path}, byte ${offset}: ${message}`,
       fix: 'Restore the file from a copy.',
     });
-  if (bytes.length !== length)
-    throw broken(`the file ends after ${bytes.length} of ${length} bytes of a tree’s tokens.`);
-  if (crc !== undefined && crc32(bytes) !== crc)
+  if (crc !== undefined && bytes.length === tokenBytes(span) && crc32(bytes) !== crc)
     throw broken('the tokens are not those that were written (checksum).');
+  return columnsOf(bytes, span, broken);
+}
+
+/** What the bytes hold, or what `broken` makes of the reason why they do not hold what the span says. */
+export function columnsOf(
+  bytes: Uint8Array,
+  span: Pick<TokenSpan, 'count' | 'alternatives'>,
+  broken: (message: string) => FailureError,
+): TokenColumns {
+  const length = tokenBytes({ offset: 0, ...span });
+  if (bytes.length !== length)
+    throw broken(`there are ${bytes.length} of ${length} bytes of a tree’s tokens.`);
   const columns = decodeColumns(bytes, span);
   const drawn = drawnIn(columns);
   if (span.alternatives && span.alternatives.drawn !== drawn)
@@ -178,7 +187,7 @@ export function encodeColumns(columns: TokenColumns): Uint8Array {
 }
 
 /** The inverse of encodeColumns, on copies of the bytes, of which there must be as many as the span says. */
-export function decodeColumns(
+function decodeColumns(
   bytes: Uint8Array,
   { count, alternatives }: Pick<TokenSpan, 'count' | 'alternatives'>,
 ): TokenColumns {
@@ -226,7 +235,9 @@ const grownShape = record<GrownText>({ tree: treeLine, columns: text });
 /** The inverse of grownText. Throws a FailureError that names the place where the value is no tree. */
 export function grownOf(value: unknown, place: string): { tree: TreeLine; columns: TokenColumns } {
   const { tree, columns } = grownShape(value, place);
-  return { tree, columns: decodeColumns(Buffer.from(columns, 'base64'), tree.tokens) };
+  const broken = (message: string): FailureError =>
+    new FailureError({ where: 'store', message: `${place}: ${message}` });
+  return { tree, columns: columnsOf(Buffer.from(columns, 'base64'), tree.tokens, broken) };
 }
 
 /** The line with its line feed, checked as a reader would: what cannot be read is not written. */

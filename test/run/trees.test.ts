@@ -253,7 +253,7 @@ describe('trees', () => {
       assert.throws(() => readTree(folder, { offset: 3, length: 9 }), /byte 3: no line of 9 bytes/);
       assert.throws(
         () => readColumns(folder, { ...second!.tokens, count: 99 }),
-        /tokens\.bin, byte 192: the file ends after/,
+        /tokens\.bin, byte 192: there are \d+ of \d+ bytes/,
       );
       const bytes = readFileSync(join(folder, 'tokens.bin'));
       bytes[200]! ^= 1;

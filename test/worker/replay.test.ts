@@ -230,7 +230,13 @@ describe('replay', () => {
     const { tree, columns } = grownOf(JSON.parse(JSON.stringify(grownText(one!))), 'A tree');
     assert.deepEqual(columns, one!.columns);
     assert.deepEqual({ ...tree, tokens: undefined }, { ...one!.tree, tokens: undefined });
-    assert.throws(() => grownOf({ tree: { ...tree, paths: 3 as never }, columns: '' }, 'A tree'), /A tree/);
+    const text = grownText(one!);
+    for (const [broken, message] of [
+      [{ ...text, tree: { ...tree, paths: 3 } }, /^A tree\.tree\.paths should be a list/],
+      [{ ...text, columns: text.columns.slice(0, -8) }, /^A tree: there are \d+ of \d+ bytes/],
+      [{ ...text, columns: text.columns.slice(0, 8) }, /^A tree: there are 6 of \d+ bytes/],
+    ] as const)
+      assert.throws(() => grownOf(broken, 'A tree'), { name: 'FailureError', message });
   });
 
   it('says on the command line what is missing or does not belong together', async () => {
