@@ -231,13 +231,19 @@ export const outcomeSign = (outcome: DecisionOutcome): SVGElement =>
 const markOf = (outcome: DecisionOutcome, transform: string): SVGElement =>
   svg('path', {
     class: `mark ${outcome}`,
-    d: outcome === 'branch' ? MARKS.branch : MARKS.no,
+    d: MARKS[outcome],
     transform,
   });
 
-const MARKS = { branch: 'M-6 0L0 -6L6 0L0 6Z', no: 'M-5 -5L5 5M-5 5L5 -5' };
+/** Shapes that differ, for whoever sees no colours. */
+const MARKS: Record<DecisionOutcome, string> = {
+  branch: 'M-6 0L0 -6L6 0L0 6Z',
+  refuse: 'M-5 -5L5 5M-5 5L5 -5',
+  budget: 'M-5 0H5',
+  length: 'M-5 0H5',
+};
 
-/** A question after a box: a green diamond where a branch was made, a cross with a stub of the ghost where it was refused. */
+/** A question after a box: a green diamond where a branch was made, a cross with a stub of the ghost where it was refused, a bar where nothing was left for one. */
 export function question(brush: Brush, box: Box, place: number): SVGGElement {
   const { metrics } = brush.layout;
   const { decision, index } = box.questions[place]!;
