@@ -36,7 +36,7 @@ export function windowTable(
   const rows = tokens.map(token => {
     const own = columns.ids[token]!;
     const numbers = [
-      columns.entropies[token]!.toFixed(2),
+      Number.isNaN(columns.entropies[token]!) ? 'not measured' : columns.entropies[token]!.toFixed(2),
       percent(Math.exp(columns.samplerLogProbs[token]!)),
     ];
     const others = (choiceAt({ tree, columns }, segment, token)?.likely ?? [])
@@ -82,8 +82,11 @@ function code(text: string): string {
   const longest = Math.max(0, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
   const pad = longest > 0 ? ' ' : '';
-  return `${fence}${pad}${text.replaceAll('|', '\\|')}${pad}${fence}`;
+  // A pipe is escaped by one backslash and no other: a word joiner, which takes no room, keeps the text's own away from it.
+  const escaped = text.replaceAll('\\|', '\\\u2060|').replaceAll('|', '\\|');
+  return `${fence}${pad}${escaped}${pad}${fence}`;
 }
 
 /** Two decimals, so that a column of them can be compared at a glance. */
-const percent = (share: number): string => (share < 5e-5 ? '< 0.01 %' : `${(100 * share).toFixed(2)} %`);
+const percent = (share: number): string =>
+  Number.isNaN(share) ? 'not drawn' : share < 5e-5 ? '< 0.01 %' : `${(100 * share).toFixed(2)} %`;

@@ -26,6 +26,20 @@ function recorded(path: number, hasOwn = true): Trajectory {
 /** The first token of a path's answer, in the layout and in the tree. */
 const answerAt = ({ layout }: Trajectory): number => layout.segments.at(-1)!.from;
 
+/** As Markdown splits a row: at every pipe before which stands no backslash, or an even number of them; the backslash before one goes. */
+function cellsOf(line: string): string[] {
+  const parts = line.split('|');
+  const cells = [''];
+  parts.forEach((part, i) => {
+    const cell = cells.pop()!;
+    const isEscaped = /\\*$/.exec(part)![0].length % 2 === 1;
+    if (isEscaped) cells.push(`${cell}${part.slice(0, -1)}|`);
+    else if (i === parts.length - 1) cells.push(cell + part);
+    else cells.push((cell + part).trim(), '');
+  });
+  return cells.slice(1, -1);
+}
+
 describe('the choice at a token', () => {
   it('marks what this trajectory drew, names who drew another, and leaves nothing of the probability out', () => {
     const trajectory = recorded(0);
@@ -86,6 +100,23 @@ describe('the choice at a token', () => {
     )!;
     assert.match(table, /\*\*`` a`b ``\*\*/);
   });
+
+  it('keeps its cells apart whatever a piece is made of', () => {
+    const trajectory = recorded(0);
+    const { alternatives, ...columns } = trajectory.columns;
+    const ids = columns.ids.map(() => 0);
+    for (const text of ['\\|', '\\\\|', '|', 'a|\\|b', '\\']) {
+      const pieces = makePieces([new TextEncoder().encode(text)]);
+      const changed = { ...alternatives!, ids: alternatives!.ids.map(() => 0) };
+      const table = choiceTable(
+        { ...trajectory, columns: { ...columns, ids, alternatives: changed } },
+        answerAt(trajectory),
+        pieces,
+      )!;
+      for (const line of table.trim().split('\n')) assert.equal(cellsOf(line).length, 4, line);
+      assert.equal(cellsOf(table.split('\n')[2]!)[2]!.replaceAll(/[*`\u2060]/g, ''), text);
+    }
+  });
 });
 
 describe('the tokens of a branching question', () => {
@@ -96,6 +127,14 @@ describe('the tokens of a branching question', () => {
     assert.equal(table[2], '| Token | Entropy, nats | Probability | Instead |');
     assert.equal(table[4], '| `O` | 0.00 | 60.65 % | `\\|` 25.00 %, `I` 60.65 % |');
     assert.equal(table.length, 4 + 10);
+  });
+
+  it('say so where a token was not drawn', () => {
+    const { tree, columns } = smallTree();
+    columns.samplerLogProbs.fill(NaN);
+    columns.entropies.fill(NaN);
+    const table = windowTable({ tree, columns }, tree.decisions[0]!, bytePieces)!;
+    assert.match(table, /\n\| `O` \| not measured \| not drawn \|\n/);
   });
 
   it('are told without alternatives where none were recorded', () => {
