@@ -5,7 +5,7 @@ import type { Message, Port } from '../protocol/channel.ts';
 import type { Log } from './failures.ts';
 import { inBackground } from './failures.ts';
 import { shell } from './shell.ts';
-import { untilStopped } from './starting.ts';
+import { whileShown } from './starting.ts';
 
 /** How long a page may take to say its first word, and how often it is loaded again. */
 const PATIENCE_MS = 20_000;
@@ -30,18 +30,19 @@ export function showPage(
   webview.options = pageOptions(extension);
   const load = (): void => void (webview.html = pageOf(extension, webview, view, title));
   load();
-  const stop = untilStopped(
+  // A hidden page is loaded by the window itself, when it is shown.
+  const watch = whileShown(
     () => {
-      // A hidden page is loaded by the window itself, when it is shown.
-      if (!panel.visible) return;
       log.warn(`View: “${title}” did not start and is loaded again.`);
       load();
     },
     { patience: PATIENCE_MS, tries: TRIES },
   );
+  watch.shown(panel.visible);
   // The panel ends with these listeners.
-  webview.onDidReceiveMessage(stop);
-  panel.onDidDispose(stop);
+  panel.onDidChangeViewState(() => watch.shown(panel.visible));
+  webview.onDidReceiveMessage(watch.started);
+  panel.onDidDispose(() => watch.shown(false));
 }
 
 function pageOf(extension: vscode.Uri, webview: vscode.Webview, view: string, title: string): string {

@@ -12,3 +12,21 @@ export function untilStopped(
   }, patience);
   return () => clearInterval(timer);
 }
+
+/** Waits so for what begins anew whenever it is shown. `shown` hears whether it is, as often as anybody looks; `started` that it began. */
+export function whileShown(
+  again: () => void,
+  limits: { patience: number; tries: number },
+): { shown(isShown: boolean): void; started(): void } {
+  let wasShown = false;
+  let stop = (): void => undefined;
+  return {
+    shown(isShown) {
+      if (isShown === wasShown) return;
+      wasShown = isShown;
+      stop();
+      if (isShown) stop = untilStopped(again, limits);
+    },
+    started: () => stop(),
+  };
+}
