@@ -217,7 +217,8 @@ function treeFace({ tree, entry, runFolder }: RowOf<'tree'>, { state }: Known): 
     description,
     spoken: `Tree ${tree}, ${description}, ${entry?.question ?? ''}`,
     tooltip: `Tree ${tree}${entry === undefined ? '' : `: ${entry.question}`}`,
-    context: state.run?.source === undefined ? 'tree' : 'importedTree',
+    // Of one that grows there is nothing yet to go on from, and imported runs have no policy.
+    context: state.run?.source !== undefined ? 'importedTree' : entry === undefined ? 'growingTree' : 'tree',
     command: {
       command: commandId('openTree'),
       title: 'Open Rollout Tree',

@@ -14,10 +14,11 @@ const SAY_MS = 4000;
 type Handler = (app: App, argument: unknown) => Promise<unknown>;
 
 export const TRAJECTORY_COMMANDS = {
-  cycleOverlay: () =>
+  cycleOverlay: unlessChange(() =>
     chooseOverlay(OVERLAYS[(OVERLAYS.indexOf(setting('trajectory.overlay')) + 1) % OVERLAYS.length]!),
-  chooseOverlay: pickOverlay,
-  toggleMask,
+  ),
+  chooseOverlay: unlessChange(pickOverlay),
+  toggleMask: unlessChange(toggleMask),
   nextUncertain: app => goToUncertain(app, 1),
   previousUncertain: app => goToUncertain(app, -1),
   nextSibling: app => goToSibling(app, 1),
@@ -31,6 +32,15 @@ export function activeTrajectory(): { address: TrajectoryAddress; editor: vscode
   return editor?.document.uri.scheme === TRAJECTORY
     ? { address: addressOf(editor.document.uri.query), editor }
     : undefined;
+}
+
+/** A text of what two checkpoints make of a trajectory has that for its tints: another overlay would be chosen for other texts, unseen. */
+function unlessChange(choose: () => Promise<void>): Handler {
+  return async () => {
+    const names = activeTrajectory()?.address.checkpoints;
+    if (names === undefined) await choose();
+    else say(`This text shows Δ log p from ${names.join(' to ')} and no other overlay`);
+  };
 }
 
 const say = (sentence: string): void => void vscode.window.setStatusBarMessage(sentence, SAY_MS);

@@ -45,7 +45,7 @@ export function registerTrajectoryFeatures(
   );
 }
 
-/** Paths of trajectories that nothing can be branched from, in `when` clauses. */
+/** Documents of trajectories that nothing can be branched from, now at least, in `when` clauses. */
 const UNBRANCHABLE = 'branchpoint.unbranchable';
 
 /** Imported runs have no policy, and what was drawn beside the training is not drawn from again. */
@@ -54,21 +54,36 @@ const isBranchable = ({ address, clip }: OpenTrajectory): boolean =>
 
 /** Keeps a menu from offering what it would only refuse. */
 function tellUnbranchable(trajectories: Trajectories, log: Log): vscode.Disposable {
-  const paths = new Set<string>();
+  const known = new Set<string>();
+  const tell = async (uri: vscode.Uri, isRefused: boolean): Promise<void> => {
+    const name = uri.toString();
+    if (known.has(name) === isRefused) return;
+    if (isRefused) known.add(name);
+    else known.delete(name);
+    await vscode.commands.executeCommand('setContext', UNBRANCHABLE, [...known]);
+  };
   const look = async (uri: vscode.Uri): Promise<void> => {
-    if (isBranchable(await trajectories.read(uri)) || paths.has(uri.path)) return;
-    paths.add(uri.path);
-    await vscode.commands.executeCommand('setContext', UNBRANCHABLE, [...paths]);
+    const trajectory = await trajectories.read(uri);
+    await tell(uri, trajectory.isGrowing || !isBranchable(trajectory));
   };
-  const opened = ({ uri }: vscode.TextDocument): void => {
-    if (uri.scheme === TRAJECTORY) inBackground(log, 'Trajectory', look(uri));
+  const about = (act: (uri: vscode.Uri) => Promise<void>) => (uri: vscode.Uri) => {
+    if (uri.scheme === TRAJECTORY) inBackground(log, 'Trajectory', act(uri));
   };
-  vscode.workspace.textDocuments.forEach(opened);
-  return vscode.workspace.onDidOpenTextDocument(opened);
+  const seen = about(look);
+  const gone = about(uri => tell(uri, false));
+  vscode.workspace.textDocuments.forEach(({ uri }) => seen(uri));
+  return vscode.Disposable.from(
+    vscode.workspace.onDidOpenTextDocument(({ uri }) => seen(uri)),
+    trajectories.onDidChange(seen),
+    vscode.workspace.onDidCloseTextDocument(({ uri }) => gone(uri)),
+  );
 }
 
 function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
-  const { address, layout } = trajectory;
+  const { layout } = trajectory;
+  const { runFolder, tree, path } = trajectory.address;
+  // Without the checkpoints, which whoever compares two again is asked for.
+  const address = { runFolder, tree, path };
   const overlay = setting('trajectory.overlay');
   const credit = setting('trajectory.credit');
   const lens = (line: number, command: vscode.Command): vscode.CodeLens =>

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'mocha';
 import type { PathChange } from '../../src/core/likelihood.ts';
 import { changeFacts, changeLines, changeTint } from '../../src/extension/changeText.ts';
@@ -91,6 +92,21 @@ describe('what two checkpoints make of a trajectory', () => {
     assert.equal(path, '/r/r 3.0 path 1 initial → step-000004.trajectory');
     assert.deepEqual(addressOf(query), compared);
     assert.deepEqual(addressOf(addressParts(plain).query), plain);
+    const { contributes } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      contributes: { menus: Record<string, { command: string; when: string }[]> };
+    };
+    const ofOverlays = ['editor/title', 'commandPalette']
+      .flatMap(menu => contributes.menus[menu]!)
+      .filter(({ command }) => /Overlay|toggleMask/.test(command));
+    assert.equal(ofOverlays.length, 6);
+    for (const { when } of ofOverlays) {
+      const name = new RegExp(/resourceFilename =~ \/(.*)\/$/.exec(when)![1]!);
+      assert.deepEqual(
+        [addressParts(plain).path, path].map(one => name.test(one)),
+        [true, false],
+        when,
+      );
+    }
     const changes = openChanges();
     changes.keep(compared, change);
     assert.equal(changes.find(compared), change);
