@@ -1,7 +1,7 @@
 /** Scores a trajectory under two checkpoints and shows its text with what changed. Knows nothing of how tokens are scored. */
 import { basename } from 'node:path';
+import { isCounterfactual } from '../core/counterfactual.ts';
 import type { PathChange } from '../core/likelihood.ts';
-import { isReplayed } from '../core/replay.ts';
 import { FailureError } from '../core/types.ts';
 import { listCheckpoints } from '../run/checkpoint.ts';
 import { checkpointName } from '../run/layout.ts';
@@ -11,6 +11,7 @@ import { askProgram } from './asking.ts';
 import { trajectoryFrom } from './compareTrajectory.ts';
 import { COMMANDS, type CommandName } from './names.ts';
 import { choose } from './pickers.ts';
+import { mustBeStored } from './replays.ts';
 import type { TrajectoryAddress } from './trajectoryAddress.ts';
 import { mustBeTrusted } from './trust.ts';
 
@@ -26,12 +27,7 @@ async function compareCheckpoints(app: App, argument: unknown): Promise<PathChan
   const found = await trajectoryFrom(app, argument, TITLE);
   if (found === undefined) return undefined;
   const { runFolder, tree, path } = found;
-  if (isReplayed(tree))
-    throw new FailureError({
-      where: 'config',
-      message: `${tree} is not stored.`,
-      fix: 'Compare checkpoints on the trajectory of the stored tree.',
-    });
+  mustBeStored(tree);
   const checkpoints = saidCheckpoints(argument) ?? (await pickBoth({ runFolder, tree, path }));
   if (checkpoints === undefined) return undefined;
   const args = [
@@ -70,7 +66,8 @@ async function pickBoth({
       fix: 'Wait until one is saved (checkpoint.every).',
     });
   const { step } = await openRun(runFolder).tree(tree);
-  const drew = step === 1 ? 'initial' : checkpointName(step - 1);
+  // A counterfactual may have been drawn by any weights.
+  const drew = isCounterfactual(tree) ? undefined : step === 1 ? 'initial' : checkpointName(step - 1);
   const row = (value: string) => ({
     label: value === 'initial' ? 'initial: the policy that the run began with' : value,
     ...(value === drew && { description: 'drew this trajectory' }),

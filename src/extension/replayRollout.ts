@@ -9,6 +9,7 @@ import { inBackground, tell } from './failures.ts';
 import { commandId, COMMANDS, type CommandName } from './names.ts';
 import { choose, pickTree, runOf } from './pickers.ts';
 import { identicalSentence, layOutReplay, replayFrom, type ReplayOutcome } from './replayText.ts';
+import { mustBeStored } from './replays.ts';
 import { targetOf, type Target } from './target.ts';
 import { activeTrajectory } from './trajectoryCommands.ts';
 import { mustBeTrusted } from './trust.ts';
@@ -24,6 +25,7 @@ async function replayRollout(app: App, argument: unknown): Promise<Omit<ReplayOu
   mustBeTrusted('A replay');
   const place = await placeOf(app, targetOf(argument));
   if (place === undefined) return undefined;
+  mustBeStored(place.tree);
   const said = (argument as { tools?: unknown } | undefined)?.tools;
   const tools = said === 'stored' || said === 'live' ? said : await askTools(place.tree);
   if (tools === undefined) return undefined;
