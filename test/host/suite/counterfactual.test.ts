@@ -104,7 +104,8 @@ describe('what might have been', () => {
     const before = counterfactualIds(runFolder);
     const branching = run<Branched>('branchFromHere', {
       ...{ runFolder, tree: '1.0', path: 0, segment: 0 },
-      ...{ samples: 256, seed: 9 },
+      // So many that they are not drawn before the button is found.
+      ...{ samples: 4096, seed: 9 },
     });
     await vscode.commands.executeCommand('notifications.showList');
     const cancel = '.notifications-center .notification-list-item-buttons-container .monaco-button';
@@ -214,6 +215,12 @@ console.log(${JSON.stringify(JSON.stringify(told))});\n`,
       document.uri,
     );
     assert.ok(lenses.some(({ command }) => command?.title.startsWith('Overlay: Δ log p')));
+    const again = lenses.find(({ command }) => command?.title === 'Compare Checkpoints…')!.command!;
+    assert.deepEqual(again.arguments, [{ runFolder, tree: '1.0', path: 0 }], 'another two can be chosen');
+    const overlay = (): unknown => vscode.workspace.getConfiguration('branchpoint').get('trajectory.overlay');
+    const before = overlay();
+    await run('cycleOverlay', undefined);
+    assert.equal(overlay(), before, 'what would not be seen is not changed');
     await shoot('checkpoints');
     assert.equal(
       await run('compareCheckpoints', { runFolder, tree: '1.0 replay 1', path: 0, checkpoints }),
