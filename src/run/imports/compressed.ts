@@ -1,4 +1,4 @@
-/** The bytes of a compressed file of rollouts. Keeps the last one, for what is read of it comes in many small pieces. Knows nothing of rows. */
+/** The bytes of a compressed file of rollouts. Keeps the last one for a while, for it is read in many small pieces. Knows nothing of rows. */
 import * as fs from 'node:fs';
 import { extname } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,13 +27,20 @@ const compressionOf = (path: string): Compression | undefined =>
 
 export const isCompressed = (path: string): boolean => compressionOf(path) !== undefined;
 
-let kept: { stamp: string; bytes: Promise<Buffer> } | undefined;
+/** Nobody reads of a file any more that was asked for so long ago. */
+const KEPT_MS = 30_000;
+
+let kept: { stamp: string; bytes: Promise<Buffer>; timer: NodeJS.Timeout } | undefined;
 
 /** All bytes of the file as they were before it was compressed. Throws a FailureError where it cannot be, or not here. */
 export async function inflated(path: string): Promise<Buffer> {
   const { size, mtimeMs } = await fs.promises.stat(path);
   const stamp = `${path} ${size}@${mtimeMs}`;
-  if (kept?.stamp !== stamp) kept = { stamp, bytes: inflate(path) };
+  if (kept?.stamp === stamp) kept.timer.refresh();
+  else {
+    clearTimeout(kept?.timer);
+    kept = { stamp, bytes: inflate(path), timer: setTimeout(() => (kept = undefined), KEPT_MS).unref() };
+  }
   return kept.bytes;
 }
 

@@ -40,6 +40,7 @@ export function factsOfFile(file: IndexedFile): Fact[] {
   const name = (question: string): string => question.replace(/\s+/g, ' ').slice(0, NAME_LENGTH);
   const tasks = groups.map(({ entry }) => name(entry.question));
   const judged = rewardsOf(file.rows).length > 0;
+  const isUnread = file.rows.length === 0 && file.damage.length > 0;
   const silent: Fact = {
     type: 'warned',
     failure: { where: 'store', message: `${file.path}: no rollout of step ${file.step} has a reward.` },
@@ -51,7 +52,7 @@ export function factsOfFile(file: IndexedFile): Fact[] {
       ...{ type: 'tree-finished', tree: entry.id, task: tasks[index]!, paths: rows.length },
       rewards: rewardsOf(rows),
     })),
-    judged ? { type: 'step-finished', summary: summaryOf(groups) } : silent,
+    ...(judged ? [{ type: 'step-finished', summary: summaryOf(groups) } as const] : isUnread ? [] : [silent]),
   ];
 }
 

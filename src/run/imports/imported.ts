@@ -108,7 +108,14 @@ async function lookAtAll(folder: string, index: Index): Promise<void> {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   index.files = files;
+  refuseUnread(files);
   index.lookedAt = performance.now();
+}
+
+/** A file that cannot be decompressed is told of beside the others; where there is nothing else, it is all that can be said. */
+function refuseUnread(files: readonly IndexedFile[]): void {
+  const damaged = files.find(({ path, damage }) => isCompressed(path) && damage.length > 0);
+  if (damaged && files.every(({ rows }) => rows.length === 0)) throw new FailureError(damaged.damage[0]!);
 }
 
 /** Files that nobody writes to any more: all but the newest, and that one once it has been quiet. */
@@ -269,6 +276,7 @@ export async function glanceAtImport(folder: string): Promise<ImportGlance | und
   const file = await indexFile(found.format, last, former);
   if (former) index.files = index.files.map(one => (one === former ? file : one));
   else if (index.files.length === 0) index.files = [file];
+  refuseUnread([file]);
   const isJudged = file.rows.some(({ reward }) => reward !== undefined);
   return {
     source: found.format.source,

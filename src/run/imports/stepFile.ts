@@ -17,7 +17,7 @@ export interface IndexedFile extends StepFile {
   /** Changes with the file's content. */
   stamp: string;
   rows: readonly IndexRow[];
-  /** One for each row that could not be read. */
+  /** One for each row that could not be read, or one for a file that could not be decompressed. */
   damage: readonly Failure[];
   /** What a later look goes on from: whole lines only. */
   read: { rows: IndexRow[]; damage: Failure[]; next: number; lines: number; check: number };
@@ -53,7 +53,13 @@ async function readInflated(
   file: StepFile,
 ): Promise<Pick<IndexedFile, 'rows' | 'damage' | 'read'>> {
   const read: IndexedFile['read'] = { rows: [], damage: [], next: 0, lines: 0, check: 0 };
-  const bytes = await inflated(file.path);
+  let bytes: Buffer;
+  try {
+    bytes = await inflated(file.path);
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    return { rows: [], damage: [error.failure], read };
+  }
   for (const line of split(bytes, 0)) {
     take(format, file, line, read);
     read.next = endOf(line);

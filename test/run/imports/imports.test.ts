@@ -337,6 +337,13 @@ describe('rollouts of prime-rl', () => {
       await assert.rejects(openRun(folder).events(), /train_rollouts\.jsonl\.gz cannot be decompressed/);
       const { status, problem } = (await glanceAt(folder))!.summary;
       assert.deepEqual([status, /cannot be decompressed/.test(problem!)], ['unreadable', true]);
+      const other = join(folder, 'rollouts', 'step_2', 'train_rollouts.jsonl.gz');
+      mkdirSync(dirname(other), { recursive: true });
+      writeFileSync(other, gzipSync(`${JSON.stringify(FLAT)}\n`));
+      age(other);
+      const { summaries, warnings } = await stateOf(folder);
+      assert.deepEqual(summaries.map(({ step }) => step), [2]); // prettier-ignore
+      assert.deepEqual(warnings.map(({ failure }) => /cannot be decompressed/.test(failure.message)), [true]); // prettier-ignore
       await assert.rejects(unframed(Buffer.from('x'), 'a.zst', {}), (error: FailureError) => {
         assert.match(error.failure.message, /a\.zst is compressed by zstd, which Node [\d.]+ cannot read/);
         assert.match(error.failure.fix!, /Update VS Code, or .*zstd -d a\.zst/);
