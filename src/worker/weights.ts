@@ -5,6 +5,7 @@ import { FailureError } from '../core/types.ts';
 import { listCheckpoints, verifyCheckpoint } from '../run/checkpoint.ts';
 import { isInputUnchanged } from '../run/create.ts';
 import { CHECKPOINT_FILES, FILES, checkpointName } from '../run/layout.ts';
+import type { Manifest } from '../run/manifest.ts';
 import type { Run } from '../run/reader.ts';
 
 export interface Weights {
@@ -15,9 +16,12 @@ export interface Weights {
   folder: string;
 }
 
-/** Those that are named, or the newest that are whole; the policy that the run began with where it has none. */
+/**
+ * Those that are named, or the newest that are whole; the policy that the run began with where it has none. Rejects with a FailureError
+ * where they are not there, or not as they were.
+ */
 export async function weightsOf({ folder, manifest }: Run, named: string | undefined): Promise<Weights> {
-  if (named === 'initial') return initialWeights(manifest.config.policy.path, '');
+  if (named === 'initial') return initialWeights(manifest);
   const all = listCheckpoints(folder).map(name => basename(name));
   if (named !== undefined) {
     const name = /^\d+$/.test(named.replace(/^step-/, ''))
@@ -35,7 +39,7 @@ export async function weightsOf({ folder, manifest }: Run, named: string | undef
       if (!(error instanceof FailureError)) throw error;
       passed.push(error.message);
     }
-  return initialWeights(manifest.config.policy.path, passed.join(' '));
+  return initialWeights(manifest, passed.join(' '));
 }
 
 /**
@@ -52,12 +56,7 @@ export async function weightsBefore(run: Run, step: number): Promise<Weights> {
       'Train with checkpoint.every 1 and checkpoint.keepEvery 1 to keep the weights of every step.',
     );
   }
-  const weights = initialWeights(manifest.config.policy.path, '');
-  if (await isInputUnchanged(manifest, 'policy')) return weights;
-  throw refusal(
-    `The policy in ${weights.folder} is not the one that the run began with: its hash differs.`,
-    'Put the folder back as it was.',
-  );
+  return initialWeights(manifest);
 }
 
 /** Steps whose trees and weights are both there. */
@@ -99,13 +98,21 @@ async function checkpointWeights(runFolder: string, name: string): Promise<Weigh
   }
 }
 
-function initialWeights(folder: string, passed: string): Weights {
-  if (existsSync(folder)) return { checkpoint: 'initial', step: 0, folder };
-  const why =
-    passed === '' ? 'The run has no checkpoint' : `No checkpoint of the run can be used (${passed})`;
+/** `passed`: what is wrong with the checkpoints that were looked at before; absent where none was. */
+async function initialWeights(manifest: Manifest, passed?: string): Promise<Weights> {
+  const folder = manifest.config.policy.path;
+  if (!existsSync(folder)) {
+    const gone = `policy that the run began with is not at ${folder} any more.`;
+    const why = passed === '' ? 'There is no checkpoint' : `No checkpoint can be used (${passed})`;
+    throw refusal(
+      passed === undefined ? `The ${gone}` : `${why}, and the ${gone}`,
+      'Put the policy back, or use a run that keeps a checkpoint.',
+    );
+  }
+  if (await isInputUnchanged(manifest, 'policy')) return { checkpoint: 'initial', step: 0, folder };
   throw refusal(
-    `${why}, and the policy that it began with is not at ${folder} any more.`,
-    'Put the policy back, or use a run that keeps a checkpoint.',
+    `The policy in ${folder} is not the one that the run began with: its hash differs.`,
+    'Put the folder back as it was, or use a checkpoint.',
   );
 }
 

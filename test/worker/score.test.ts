@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
@@ -79,6 +79,19 @@ describe('score', () => {
     await assert.rejects(ask({ signal: ending.signal, progress: () => ending.abort() }), /called off/);
     await assert.rejects(ask({ path: 9 }), /Tree 1\.1 has no trajectory 9/);
     await assert.rejects(ask({ checkpoints: ['initial', 'step-9'] }), /has no checkpoint step-000009/);
+  });
+
+  it('refuses what is called the initial policy and is another by now, or gone', async () => {
+    const { path } = run.manifest.config.policy;
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, '{"other": 1}\n');
+    await assert.rejects(ask({ checkpoints: ['initial', '2'] }), /is not the one that the run began with/);
+    rmSync(path);
+    await assert.rejects(
+      ask({ checkpoints: ['2', 'initial'] }),
+      /^FailureError: The policy that the run began with is not at .* any more\.$/,
+    );
+    writeFileSync(path, text);
   });
 
   it('says on the command line what is missing', async () => {
