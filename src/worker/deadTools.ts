@@ -16,7 +16,9 @@ const isDead = (tool: string, call: Segment['call']): boolean =>
 export function refuseDeadTools(trees: readonly Tree[], step: number): void {
   const byTool = new Map<string, Segment[]>();
   for (const segment of trees.flatMap(({ segments }) => segments))
-    if (segment.call) byTool.set(segment.call.tool, [...(byTool.get(segment.call.tool) ?? []), segment]);
+    // What a trajectory may not ask any more no tool was asked: trajectories that ask a dead one again soon reach their limit.
+    if (segment.call && segment.call.outcome !== 'refused')
+      byTool.set(segment.call.tool, [...(byTool.get(segment.call.tool) ?? []), segment]);
   for (const [tool, segments] of byTool) {
     if (segments.length < LEAST_CALLS || segments.some(({ call }) => !isDead(tool, call))) continue;
     throw new FailureError({

@@ -34,6 +34,12 @@ describe('a dead tool', () => {
       );
   });
 
+  it('is one also where trajectories that asked it in vain have reached their limit of calls', () => {
+    const outcomes = [...times(4, 'failed'), ...times(2, 'refused')];
+    assert.throws(() => refuseDeadTools([calls('search', outcomes)], 7), /failed in all of its 4 calls/);
+    refuseDeadTools([calls('search', [...times(3, 'failed'), ...times(9, 'refused')])], 7);
+  });
+
   it('is not one that answered once, answers with errors, was asked seldom, or runs programs that never end', () => {
     for (const [tool, outcomes] of [
       ['search', [...times(9, 'timed-out'), 'ok']],
