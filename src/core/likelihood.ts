@@ -49,30 +49,14 @@ const LISTED = 5;
 const LEAST = 0.005;
 
 export function summarizeChange(tree: Tree, path: number, change: PathChange): ChangeSummary {
-  const turns: TurnChange[] = [];
-  const drawn: number[] = [];
-  let first = 0;
-  for (const segment of segmentsOf(tree, path)) {
-    const { kind, count, turn } = tree.segments[segment]!;
-    const own = Array.from({ length: count }, (_, i) => first + i);
-    first += count;
-    if (kind !== 'model') continue;
-    drawn.push(...own);
-    turns.push({
-      segment,
-      turn,
-      tokens: count,
-      change: sum(own.map(token => changeAt(change, token))),
-      entropyChange:
-        sum(own.map(token => change.after.entropies[token]! - change.before.entropies[token]!)) /
-        Math.max(1, count),
-    });
-  }
+  const turns = turnsOf(tree, path);
+  const drawn = turns.flatMap(({ tokens }) => tokens);
   const byChange = drawn.toSorted((a, b) => changeAt(change, b) - changeAt(change, a));
+  const changes = turns.map(turn => turnChange(turn, change));
   return {
-    turns,
+    turns: changes,
     tokens: drawn.length,
-    change: sum(turns.map(turn => turn.change)),
+    change: sum(changes.map(turn => turn.change)),
     raised: byChange.filter(token => changeAt(change, token) >= LEAST).slice(0, LISTED),
     lowered: byChange
       .toReversed()
@@ -80,6 +64,44 @@ export function summarizeChange(tree: Tree, path: number, change: PathChange): C
       .slice(0, LISTED),
   };
 }
+
+/** Of the model's turn that is a segment; undefined where the segment is none of the path's. */
+export function changeOfTurn(
+  tree: Tree,
+  path: number,
+  change: PathChange,
+  segment: number,
+): TurnChange | undefined {
+  const turn = turnsOf(tree, path).find(turn => turn.segment === segment);
+  return turn && turnChange(turn, change);
+}
+
+interface Turn {
+  segment: number;
+  turn: number;
+  /** Places in reading order. */
+  tokens: number[];
+}
+
+function turnsOf(tree: Tree, path: number): Turn[] {
+  let first = 0;
+  return segmentsOf(tree, path).flatMap(segment => {
+    const { kind, count, turn } = tree.segments[segment]!;
+    const tokens = Array.from({ length: count }, (_, i) => first + i);
+    first += count;
+    return kind === 'model' ? [{ segment, turn, tokens }] : [];
+  });
+}
+
+const turnChange = ({ segment, turn, tokens }: Turn, change: PathChange): TurnChange => ({
+  segment,
+  turn,
+  tokens: tokens.length,
+  change: sum(tokens.map(token => changeAt(change, token))),
+  entropyChange:
+    sum(tokens.map(token => change.after.entropies[token]! - change.before.entropies[token]!)) /
+    Math.max(1, tokens.length),
+});
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 

@@ -21,6 +21,7 @@ import {
 } from './branchPlan.ts';
 import { COMMANDS, type CommandName } from './names.ts';
 import { choose, type Choice, pickPath, pickTree, runOf } from './pickers.ts';
+import { mustBeStored } from './replays.ts';
 import { targetOf, type Target } from './target.ts';
 import { activeTrajectory } from './trajectoryCommands.ts';
 import { segmentAt } from './trajectoryMoves.ts';
@@ -78,6 +79,7 @@ async function stored(runFolder: string, id: string): Promise<Tree> {
       message: `${id} is a counterfactual itself.`,
       fix: 'Branch from the tree that it left.',
     });
+  mustBeStored(id);
   return openRun(runFolder).tree(id);
 }
 

@@ -1,6 +1,6 @@
 /** What two checkpoints make of a trajectory, as lines, tints and facts of its text. Knows nothing of VS Code or of how tokens are scored. */
 import { change as signedTo, counted, decimal } from '../core/figures.ts';
-import { changeAt, summarizeChange, type PathChange } from '../core/likelihood.ts';
+import { changeAt, changeOfTurn, summarizeChange, type PathChange } from '../core/likelihood.ts';
 import { textOf, type Pieces } from '../core/pieces.ts';
 import { segmentsOf } from '../core/tree.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
@@ -50,7 +50,7 @@ export function turnChange(
   change: PathChange,
   segment: number,
 ): string | undefined {
-  const turn = summarizeChange(tree, path, change).turns.find(turn => turn.segment === segment);
+  const turn = changeOfTurn(tree, path, change, segment);
   return turn && `Δ log p ${signedTo(turn.change, 2)}, H ${signedTo(turn.entropyChange, 2)}`;
 }
 

@@ -3,10 +3,11 @@ import * as vscode from 'vscode';
 import type { PathChange } from '../core/likelihood.ts';
 import type { Pieces } from '../core/pieces.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
+import { toFailure } from '../protocol/channel.ts';
 import { changeLines } from './changeText.ts';
 import { TRAJECTORY } from './names.ts';
 import type { Log } from './failures.ts';
-import { inBackground } from './failures.ts';
+import { inBackground, inFull } from './failures.ts';
 import type { Trajectory } from './overlay.ts';
 import type { ClipSettings } from './tokenFacts.ts';
 import { addressOf, addressParts, type TrajectoryAddress } from './trajectoryAddress.ts';
@@ -66,7 +67,12 @@ export class Trajectories implements vscode.TextDocumentContentProvider, vscode.
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    return (await this.read(uri)).layout.text;
+    try {
+      return (await this.read(uri)).layout.text;
+    } catch (error) {
+      // An editor that was open before the window was loaded again shows the message alone, which lacks the way out.
+      throw new Error(inFull(toFailure(error)), { cause: error });
+    }
   }
 
   /** Those that grow are read again, until their tree is written. */
