@@ -212,7 +212,8 @@ function treeFace({ tree, entry, runFolder }: RowOf<'tree'>, { state }: Known): 
         ? counted(live.segments.length, 'segment')
         : '';
   return {
-    label: entry?.question ?? `Tree ${tree}`,
+    // Some rollouts of other programs have no question.
+    label: entry === undefined || entry.question.trim() === '' ? `Tree ${tree}` : entry.question,
     icon: 'type-hierarchy-sub',
     description,
     spoken: `Tree ${tree}, ${description}, ${entry?.question ?? ''}`,

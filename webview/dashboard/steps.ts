@@ -77,12 +77,14 @@ const QUESTION_LENGTH = 160;
 
 function treeButton(row: TreeRow, open: (tree: string) => void): HTMLElement {
   const { id, reward, paths, branches, refused } = row;
-  const question = shorten(row.question, QUESTION_LENGTH);
+  // Some rollouts of other programs have no question.
+  const question = shorten(row.question, QUESTION_LENGTH) || `Tree ${id}`;
   const about =
     branches === undefined
       ? 'branches not logged'
       : `${counted(branches, 'branch', 'branches')} · ${refused ?? 0} refused`;
-  const label = `${question} (${id}): reward ${number(reward)}, ${paths} trajectories, ${about}`;
+  const earned = reward === undefined ? 'reward not logged' : `reward ${number(reward)}`;
+  const label = `${question} (${id}): ${earned}, ${counted(paths, 'trajectory', 'trajectories')}, ${about}`;
   const fill = element('span', { class: 'fill' });
   fill.style.width = `${100 * Math.max(0, Math.min(1, reward ?? 0))}%`;
   return element(
