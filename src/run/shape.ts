@@ -29,7 +29,9 @@ function wrong(
         ? 'null'
         : Array.isArray(value)
           ? 'a list'
-          : typeof value;
+          : typeof value === 'number'
+            ? String(value)
+            : typeof value;
   const message = `${joined(place, name)} should be ${should}, but is ${found}.`;
   throw new FailureError({ where: 'store', message });
 }

@@ -34,7 +34,7 @@ describe('the shape of an event', () => {
       summary: { ...evaluationOf([[right()]]).summary, interval },
     });
     assert.equal(wrongIn(evaluated([0, 1])), 'nothing');
-    assert.equal(wrongIn(evaluated(3)), 'event.summary.interval should be a list, but is number.');
+    assert.equal(wrongIn(evaluated(3)), 'event.summary.interval should be a list, but is 3.');
     assert.equal(wrongIn(evaluated([0])), 'event.summary.interval[1] should be a number, but is missing.');
   });
 });
