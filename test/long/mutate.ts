@@ -7,12 +7,15 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import parquet from 'parquetjs-lite';
 import { below, streamKey, uniform } from '../../src/core/random.ts';
 import { FailureError } from '../../src/core/types.ts';
 import { lastCheckpoint } from '../../src/run/checkpoint.ts';
 import { loadConfig } from '../../src/run/configFile.ts';
 import { readCounterfactual } from '../../src/run/counterfactuals.ts';
+import { PRIME_RL } from '../../src/run/imports/primeRl.ts';
+import { indexFile } from '../../src/run/imports/stepFile.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { openDataset } from '../../src/worker/dataset.ts';
 import { readModel, readOptimizer } from '../../src/worker/policy/embedded/weights.ts';
@@ -79,6 +82,19 @@ async function writeParquet(path: string): Promise<void> {
   await writer.close();
 }
 
+/** Compressed rollouts of prime-rl, as they are looked at when their run is opened. */
+function writeRollouts(path: string, compress: (text: string) => Uint8Array): () => Promise<unknown> {
+  const rows = Array.from({ length: 20 }, (_, i) =>
+    JSON.stringify({ example_id: i, prompt: `${i}?`, completion: String(i), reward: i / 7 }),
+  );
+  writeFileSync(path, compress(`${rows.join('\n')}\n`));
+  return async () => {
+    const { rows, damage } = await indexFile(PRIME_RL, { path, step: 0 });
+    if (damage[0]) throw new FailureError(damage[0]);
+    return rows;
+  };
+}
+
 /** Everything that is read, once, whole. */
 async function makeKinds(parent: string): Promise<Kind[]> {
   const { folder } = await makeTinyRun(parent, {
@@ -114,6 +130,7 @@ async function makeKinds(parent: string): Promise<Kind[]> {
     read,
   });
   const checkpoint = 'checkpoints/step-000002';
+  const packed = (ending: string): string => join(parent, `rollouts.jsonl.${ending}`);
   const resumable = async (): Promise<unknown> => ({ ...(await lastCheckpoint(run)), folder: '' });
   const tokens = async (): Promise<unknown> => {
     const tokenizer = await openTokenizer(model);
@@ -154,6 +171,9 @@ async function makeKinds(parent: string): Promise<Kind[]> {
       'any',
       async () => (await openDataset(join(parent, 'tasks.jsonl'))).tasks,
     ),
+    kind('rollouts by gzip', packed('gz'), 'prefix', writeRollouts(packed('gz'), gzipSync)),
+    // These have no checksum.
+    kind('rollouts by zstd', packed('zst'), 'any', writeRollouts(packed('zst'), zstdCompressSync)),
   ];
 }
 

@@ -8,7 +8,7 @@ describe('damaged files', () => {
     this.timeout(120_000);
     const { problems, outcomes, slowestMs } = await mutate(300, 2);
     assert.deepEqual(problems, []);
-    assert.equal(Object.keys(outcomes).length, 16);
+    assert.equal(Object.keys(outcomes).length, 18);
     const refused = Object.values(outcomes).reduce((sum, counts) => sum + counts.refused, 0);
     assert.ok(refused > 150 && slowestMs < 20_000, `${refused} refused, the slowest took ${slowestMs} ms`);
   });
