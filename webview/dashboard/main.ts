@@ -251,7 +251,12 @@ function pin(step: number | undefined): void {
 
 function showPin(): void {
   const step = state.summaries.find(one => one.step === pinned);
-  if (!step) pinned = undefined;
+  if (!step && pinned !== undefined) {
+    // It was voided: the list follows the last step again.
+    pinned = undefined;
+    steps.select(undefined);
+    keep();
+  }
   charts.pin(pinned);
   bar.pin(pinned);
   chosen.show(step);
