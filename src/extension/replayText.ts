@@ -56,7 +56,7 @@ export function layOutReplay(
       : tools === 'stored'
         ? `# ${counted(answers.stored, 'call')} answered as they were answered, ${answers.live} that the stored tree does not have by the tools`
         : `# ${counted(answers.live, 'call')} made anew`,
-    ...changed.map(sentence => `# ${sentence}`),
+    ...changed.map(sentence => `# ${oneLine(sentence)}`),
     '# Nothing in the run was changed. What was drawn is kept until the window closes.',
   ];
   const links: LinkedText['links'] = [];
@@ -73,11 +73,14 @@ export function layOutReplay(
     for (const { path, head, lines: because } of explained(tree.paths)) {
       lines.push(`  ${head}`);
       links.push(pathLink(lines.length - 1, path, { runFolder, tree: tree.tree, drawn: drawn[i]! }));
-      lines.push(...because.map(line => `      ${line}`));
+      lines.push(...because.map(line => `      ${oneLine(line)}`));
     }
   });
   return { text: `${lines.join('\n')}\n`, links };
 }
+
+/** Reasons of rewards and failures are other people's words; links are found by the lines' numbers. */
+const oneLine = (text: string): string => text.replace(/\s*[\r\n]+\s*/g, ' ');
 
 /** To the difference; to the one side where the other has no such trajectory. */
 function pathLink(

@@ -75,6 +75,25 @@ describe('what a replay found', () => {
     assert.equal(lines[links[1]!.line + 1], '      after  …"a"');
   });
 
+  it('keeps its links on their words where a reason or a failure has lines of its own', () => {
+    const reward = { total: 0, correct: false, parts: {}, reason: 'wrong\nexpected 4\r\ngot 5' };
+    const judged: PathReplay = {
+      ...same,
+      cause: { kind: 'reward', stored: { ...reward, total: 1 }, again: reward },
+    };
+    const { text, links } = layOutReplay(
+      { runFolder: '/r', run: 'run-1', drawn: ['3.0 replay 1'] },
+      { ...outcome([judged, apart]), changed: ['tasks.jsonl cannot be read:\nit is gone'] },
+    );
+    const lines = text.split('\n');
+    assert.deepEqual(
+      links.map(({ line, start, end }) => lines[line]!.slice(start, end)),
+      ['tree 3.0', 'trajectory 0', 'trajectory 1'],
+    );
+    assert.ok(lines.includes('# tasks.jsonl cannot be read: it is gone'));
+    assert.ok(lines.includes('      replay: 0 (wrong expected 4 got 5)'));
+  });
+
   it('is told from a stored tree by its id, and refused where it cannot be read', () => {
     assert.ok(isReplayed(replayedId('3.0', 12)));
     assert.equal(isReplayed('3.0~1'), false);
