@@ -30,9 +30,7 @@ function breakBefore(text: string, start: number, width: number): number {
   const space = text.slice(half, start + width).lastIndexOf(' ');
   if (space >= 0) return half + space + 1;
   const at = start + width;
-  const splitsPair =
-    (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;
-  return splitsPair && width > 1 ? at - 1 : at;
+  return splitsPair(text, at) && width > 1 ? at - 1 : at;
 }
 
 /**
@@ -63,6 +61,10 @@ export const visible = (text: string): string =>
     char === '\u007f' ? '␡' : String.fromCharCode(0x2400 + char.charCodeAt(0)),
   );
 
-/** At most so many UTF-16 units of a text, with an ellipsis where there are more. */
+/** At most so many UTF-16 units of a text, with an ellipsis where there are more; never the half of a character. */
 export const cut = (text: string, limit: number): string =>
-  text.length <= limit ? text : `${text.slice(0, limit)}…`;
+  text.length <= limit ? text : `${text.slice(0, splitsPair(text, limit) ? limit - 1 : limit)}…`;
+
+/** Whether an offset lies inside a character of two UTF-16 units. */
+const splitsPair = (text: string, at: number): boolean =>
+  (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { intStream } from '../extension/random.ts';
-import { wrap, wrappedRange } from '../../src/core/wrap.ts';
+import { cut, wrap, wrappedRange } from '../../src/core/wrap.ts';
 
 describe('wrap', () => {
   it('breaks after the last space of a line’s second half, else at the width', () => {
@@ -27,5 +27,13 @@ describe('wrap', () => {
       assert.equal(end - start, to - from + added, `round ${round}`);
       if (added === 0) assert.equal(wrapped.text.slice(start, end), text.slice(from, to), `round ${round}`);
     }
+  });
+
+  it('cuts a long text, but no character', () => {
+    assert.deepEqual(
+      ['ab', 'abc', '😀😀'].map(text => cut(text, 3)),
+      ['ab', 'abc', '😀…'],
+    );
+    assert.equal(cut('😀😀', 4), '😀😀');
   });
 });
