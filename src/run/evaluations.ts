@@ -9,7 +9,7 @@ import type {
   TrajectoryOutcome,
 } from '../core/evaluation.ts';
 import { FailureError } from '../core/types.ts';
-import { makeFolder, removeInterrupted, writeAtomically } from './disk.ts';
+import { makeFolder, removeInterrupted, writeAtomically, writeNew } from './disk.ts';
 import { evaluationSummary } from './eventShape.ts';
 import { FILES } from './layout.ts';
 import {
@@ -105,10 +105,34 @@ export async function readEvaluation(runFolder: string, id: string): Promise<Eva
   return evaluation(parseLine({ text: await fs.promises.readFile(path, 'utf8'), offset: 0 }, path), path);
 }
 
-/** Keeps the summary and what became of every task. */
+/** Keeps the summary and what became of every task; in place of what has the same name, for a run does a step's evaluation again. */
 export function writeEvaluation(runFolder: string, made: EvaluationRecord): void {
+  writeAtomically(pathFor(runFolder, made.summary.id), textOf(made));
+}
+
+/**
+ * The same of an evaluation that was asked for by hand: keeps it beside what is there, under the first name that is free when it is done,
+ * for another of the same step may have been made meanwhile. Returns it as it was kept.
+ */
+export function addEvaluation(runFolder: string, step: number, made: EvaluationRecord): EvaluationRecord {
+  for (let n = 1; ; n++) {
+    const named = { ...made, summary: { ...made.summary, id: `step-${step}-again-${n}` } };
+    if (hasEvaluation(runFolder, named.summary.id)) continue;
+    try {
+      writeNew(pathFor(runFolder, named.summary.id), textOf(named));
+      return named;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+const textOf = (made: EvaluationRecord): string => `${JSON.stringify(made)}\n`;
+
+/** Where an evaluation of that name lies, in a folder that is there and holds nothing that killed processes left. */
+function pathFor(runFolder: string, id: string): string {
   const folder = join(runFolder, FILES.evaluations);
   makeFolder(folder);
   removeInterrupted(folder);
-  writeAtomically(fileOf(runFolder, made.summary.id), `${JSON.stringify(made)}\n`);
+  return fileOf(runFolder, id);
 }

@@ -10,7 +10,7 @@ import { FailureError } from '../core/types.ts';
 import { listCheckpoints } from '../run/checkpoint.ts';
 import { loadConfig } from '../run/configFile.ts';
 import { append, makeFolder, openAppend, writeAtomically } from '../run/disk.ts';
-import { hasEvaluation, writeEvaluation } from '../run/evaluations.ts';
+import { addEvaluation } from '../run/evaluations.ts';
 import { Journal } from '../run/journal.ts';
 import { FILES } from '../run/layout.ts';
 import { acquireLock, liveLock } from '../run/lock.ts';
@@ -53,8 +53,8 @@ export async function evaluateCommand(call: Call, io: Io): Promise<ExitCode> {
   const log = run === undefined ? undefined : openAppend(join(run, FILES.log));
   const equipment = realEquipment(text => (log ? append(log, Buffer.from(text)) : io.err.write(text)));
   const progress = teller(io);
-  const evaluated = await measure(target, equipment, { command: commandOf(call), progress });
-  if (run !== undefined) record(run, target, evaluated);
+  const measured = await measure(target, equipment, { command: commandOf(call), progress });
+  const evaluated = run === undefined ? measured : record(run, target, measured);
   io.out.write(`${evaluationLine(target.step, evaluated.summary)}\n`);
   if (page !== undefined) {
     const of = { run: basename(run ?? target.folder), record: evaluated };
@@ -93,7 +93,7 @@ const measure = (
   { command, progress }: { command: string; progress: NonNullable<Evaluation['progress']> },
 ): Promise<EvaluationRecord> =>
   closingAfter(async closers => {
-    const { config, folder, step, run } = target;
+    const { config, folder, step } = target;
     const tokenizer = await equipment.openTokenizer(folder);
     const { tasks, name } = await openTasks(config.data.heldOut, config, { equipment, tokenizer });
     const tools = await equipment.openTools(config);
@@ -108,7 +108,6 @@ const measure = (
     }
     const { samples, greedy } = config.evaluation;
     const chosen = tasks.slice(0, config.evaluation.tasks === 0 ? tasks.length : config.evaluation.tasks);
-    const id = newId(run, step);
     const provenance = await provenanceOf({
       config,
       weights: folder,
@@ -125,7 +124,7 @@ const measure = (
       samples,
       greedy,
       config,
-      id,
+      id: `step-${step}-again-1`,
       step,
       dataset: name,
       ...(ownReward && { ownReward }),
@@ -185,19 +184,10 @@ function withOptions(target: Target, call: Call): Target {
 
 const stepOf = (name = ''): number => Number(/step-(\d+)$/.exec(name)?.[1] ?? 0);
 
-/** A name that no evaluation of the run has. */
-function newId(run: string | undefined, step: number): string {
-  const isTaken = (id: string): boolean => run !== undefined && hasEvaluation(run, id);
-  for (let n = 1; ; n++) {
-    const id = `step-${step}-again-${n}`;
-    if (!isTaken(id)) return id;
-  }
-}
-
-/** Keeps the outcomes in the run, and tells them where no worker is writing the journal. */
-function record(run: string, { folder, step }: Target, evaluated: EvaluationRecord): void {
-  writeEvaluation(run, evaluated);
-  if (liveLock(run)) return;
+/** Keeps the outcomes in the run, and tells them where no worker is writing the journal. Returns them by the name that they got. */
+function record(run: string, { folder, step }: Target, measured: EvaluationRecord): EvaluationRecord {
+  const evaluated = addEvaluation(run, step, measured);
+  if (liveLock(run)) return evaluated;
   const lock = acquireLock(run);
   try {
     const journal = Journal.open(run);
@@ -209,4 +199,5 @@ function record(run: string, { folder, step }: Target, evaluated: EvaluationReco
   } finally {
     lock.release();
   }
+  return evaluated;
 }
