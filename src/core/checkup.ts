@@ -67,7 +67,8 @@ export function checkupLines(checks: readonly CheckResult[]): string[] {
 export function countText(checks: readonly CheckResult[]): string {
   const count = (status: CheckStatus): number => checks.filter(check => check.status === status).length;
   const all = counted(checks.length, 'check');
-  if (checks.length > 0 && count('ok') === checks.length) return `${all}, all ok`;
+  if (checks.length === 0) return all;
+  if (count('ok') === checks.length) return `${all}, all ok`;
   const found = [
     [count('error'), 'wrong'],
     [count('warning'), 'to look at'],

@@ -10,5 +10,6 @@ describe('the count of checks', () => {
     assert.equal(counted('ok', 'ok'), '2 checks, all ok');
     assert.equal(counted('ok', 'warning', 'error', 'ok'), '4 checks: 1 wrong, 1 to look at, 2 ok');
     assert.equal(counted('error'), '1 check: 1 wrong');
+    assert.equal(counted(), '0 checks');
   });
 });
