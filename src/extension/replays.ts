@@ -30,7 +30,7 @@ export class Replays {
     if (found) return found;
     throw new FailureError({
       where: 'store',
-      message: `Tree ${id} is not kept any more: trees that were drawn again live as long as their window.`,
+      message: `Tree ${id} is not kept any more: of trees that were drawn again the last ${KEPT} are, until their window closes.`,
       fix: `Choose “${COMMANDS.replayRollout.title}” again.`,
     });
   }
