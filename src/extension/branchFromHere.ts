@@ -20,8 +20,8 @@ import {
   type Way,
 } from './branchPlan.ts';
 import { COMMANDS, type CommandName } from './names.ts';
+import { mustBeOwn } from './ownTrees.ts';
 import { choose, type Choice, pickPath, pickTree, runOf } from './pickers.ts';
-import { mustBeStored } from './replays.ts';
 import { targetOf, type Target } from './target.ts';
 import { activeTrajectory } from './trajectoryCommands.ts';
 import { segmentAt } from './trajectoryMoves.ts';
@@ -79,7 +79,7 @@ async function stored(runFolder: string, id: string): Promise<Tree> {
       message: `${id} is a counterfactual itself.`,
       fix: 'Branch from the tree that it left.',
     });
-  mustBeStored(id);
+  mustBeOwn(runFolder, id);
   return openRun(runFolder).tree(id);
 }
 

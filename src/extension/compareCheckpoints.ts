@@ -10,8 +10,8 @@ import type { App } from './app.ts';
 import { askProgram } from './asking.ts';
 import { trajectoryFrom } from './compareTrajectory.ts';
 import { COMMANDS, type CommandName } from './names.ts';
+import { mustBeOwn } from './ownTrees.ts';
 import { choose } from './pickers.ts';
-import { mustBeStored } from './replays.ts';
 import type { TrajectoryAddress } from './trajectoryAddress.ts';
 import { mustBeTrusted } from './trust.ts';
 
@@ -27,7 +27,7 @@ async function compareCheckpoints(app: App, argument: unknown): Promise<PathChan
   const found = await trajectoryFrom(app, argument, TITLE);
   if (found === undefined) return undefined;
   const { runFolder, tree, path } = found;
-  mustBeStored(tree);
+  mustBeOwn(runFolder, tree);
   const checkpoints = saidCheckpoints(argument) ?? (await pickBoth({ runFolder, tree, path }));
   if (checkpoints === undefined) return undefined;
   const args = [

@@ -1,5 +1,5 @@
 /** Trees that were drawn again, for as long as the window lives, and what came of it as texts. Knows nothing of how trees are drawn or compared. */
-import { isReplayed, replayedId } from '../core/replay.ts';
+import { replayedId } from '../core/replay.ts';
 import { FailureError, type TokenColumns, type Tree } from '../core/types.ts';
 import { textsOf } from './linkedTexts.ts';
 import { COMMANDS, REPLAYED } from './names.ts';
@@ -34,16 +34,6 @@ export class Replays {
       fix: `Choose “${COMMANDS.replayRollout.title}” again.`,
     });
   }
-}
-
-/** Throws a FailureError where a tree is one that was drawn again: programs know only what is stored. */
-export function mustBeStored(tree: string): void {
-  if (!isReplayed(tree)) return;
-  throw new FailureError({
-    where: 'config',
-    message: `Tree ${tree} was drawn again to be compared, and is not stored.`,
-    fix: 'Choose the tree that it was compared with.',
-  });
 }
 
 const keyOf = (runFolder: string, id: string): string => `${runFolder}\n${id}`;
