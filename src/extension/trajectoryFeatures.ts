@@ -134,9 +134,8 @@ function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
     ...layout.segments.flatMap(place => [
       // A lens without a command is plain text.
       lens(place.heading, { title: segmentLens(trajectory, place, credit), command: '' }),
-      ...(isOfRun
-        ? [lens(place.heading, openTree(place.segment)), lens(place.heading, compare(place.segment))]
-        : []),
+      ...(isOfRun ? [lens(place.heading, openTree(place.segment))] : []),
+      lens(place.heading, compare(place.segment)),
       ...(canDraw ? [lens(place.heading, branch(place.segment))] : []),
     ]),
   ];
