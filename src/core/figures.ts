@@ -19,11 +19,12 @@ export const whole = (value: number | undefined): string =>
 export const percent = (share: number | undefined): string =>
   share === undefined || !Number.isFinite(share) ? NOT_LOGGED : `${decimal(100 * share, 1)} %`;
 
-/** `30.8 % [22.5, 40.0]`; without the brackets where the interval has no width. */
+/** `30.8 % [22.5, 40.0]`; without the brackets where the interval has no width, or there is no number. */
 export const ranged = (
   { mean, interval: [low, high] }: { mean: number; interval: readonly [number, number] },
   show: (value: number) => string = percent,
-): string => (low === high ? show(mean) : `${show(mean)} [${bare(show(low))}, ${bare(show(high))}]`);
+): string =>
+  low === high || Number.isNaN(mean) ? show(mean) : `${show(mean)} [${bare(show(low))}, ${bare(show(high))}]`;
 
 const bare = (text: string): string => text.replace(/ %$/, '');
 

@@ -36,6 +36,19 @@ const measured = (config: string, seed: number, calls: number, accuracies: numbe
 });
 
 describe('comparison', () => {
+  it('has no number at equal calls where one run calls no tool and others have no accuracy before their first', () => {
+    const withoutEvaluations = ({ heldOut: _, ...run }: MeasuredRun): MeasuredRun => run;
+    const runs = [measured('plain', 1, 0, [1]), measured('grpo', 1, 500, [1])].map(withoutEvaluations);
+    const comparison = compareRuns(runs, 'grpo');
+    assert.deepEqual(
+      comparison.results.map(({ atEqualCalls: { mean } }) => mean),
+      [0.9, NaN],
+    );
+    const [, plain, grpo] = tableOf(comparison);
+    assert.match(plain!, / 90\.0 % +not logged$/);
+    assert.match(grpo!, / not logged +–$/);
+  });
+
   it('finds the calls at which a curve first meets a target', () => {
     const curve = measured('a', 1, 1000, [1]).heldOut!;
     assert.ok(Math.abs(callsToReach(curve, 0.3)! - 250) < 1e-9);
