@@ -3,10 +3,11 @@
  * started from here, nor anything that keeps this one from ending. Knows nothing of what is tested.
  */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { end, processesOf } from './processes.mjs';
 
 /** What the last test lets go of may take so long to end. */
 const PATIENCE_MS = 10_000;
@@ -45,31 +46,7 @@ export async function assertNothingLeft() {
   assert.deepEqual(left, { files: [], processes: [] }, 'the tests left something behind');
 }
 
-function end({ pid }) {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
-  }
-}
-
 function sayWhatIsAlive() {
   console.error(`The tests are over, but still alive are: ${process.getActiveResourcesInfo().join(', ')}`);
   process.exit(1);
-}
-
-/** Other processes whose temporary folder is this one or in it; none where the system does not show environments. */
-function processesOf(home) {
-  if (process.platform !== 'linux') return [];
-  const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name) && Number(name) !== process.pid);
-  return pids.flatMap(pid => {
-    try {
-      const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-      const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 300);
-      return variables.some(one => one.startsWith(`TMPDIR=${home}`)) ? [{ pid: Number(pid), line }] : [];
-    } catch {
-      // Gone meanwhile, or another user's.
-      return [];
-    }
-  });
 }

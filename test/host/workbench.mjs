@@ -7,7 +7,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
+import { end, processesOf } from '../processes.mjs';
 import { findBrowser, setUpHost } from './setup.mjs';
 
 const QUIET = {
@@ -112,7 +114,10 @@ export async function startServer(home, { driver = false, trust = true, environm
     pid: child.pid,
     log: () => log,
     exited,
-    close: () => stop(child, exited),
+    async close() {
+      await stop(child, exited);
+      await childrenGone(temporary);
+    },
   };
 }
 
@@ -154,6 +159,13 @@ function freePort() {
       probe.close(() => done(port));
     });
   });
+}
+
+/** The server's own children outlive it for a moment and write their logs, which would bring a removed home back. */
+async function childrenGone(temporary) {
+  const left = () => processesOf(temporary).filter(({ line }) => line.includes('--type='));
+  for (const limit = Date.now() + 5000; left().length > 0 && Date.now() < limit;) await wait(50);
+  left().forEach(end);
 }
 
 async function stop(child, exited) {
