@@ -6,8 +6,10 @@ import { FailureError } from '../core/types.ts';
 
 /** What becomes of a draft. */
 export interface DraftUse {
-  /** The lens above the text: what it does. */
+  /** The lens: what it does. */
   title: string;
+  /** The line above which it stands, from 0, the first where none is given: there it is out of sight where it comes late. */
+  line?: number;
   /** Given the path of the saved file. */
   use(file: string): Promise<unknown>;
 }
@@ -83,7 +85,8 @@ export class Drafts implements vscode.Disposable {
     const use = this.#uses.get(uri.fsPath);
     if (use === undefined) return [];
     const command = { title: `$(play) ${use.title}`, command: this.#command, arguments: [uri] };
-    return [new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), command)];
+    const { line = 0 } = use;
+    return [new vscode.CodeLens(new vscode.Range(line, 0, line, 0), command)];
   }
 
   dispose(): void {

@@ -34,6 +34,8 @@ async function rescoreRollouts(app: App, argument: unknown): Promise<Rescored | 
   const template = rewardTemplate(run, openRun(runFolder).manifest.config.reward);
   await app.drafts.open(`${run}.reward.jsonc`, template, {
     title: `Score ${steps === 'all' ? 'All Stored Steps' : `Steps ${steps}`} of ${run} Again`,
+    // Below the first line, which says what this is.
+    line: 1,
     use: file => rescored(app, runFolder, steps, file),
   });
   return undefined;

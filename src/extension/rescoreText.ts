@@ -18,7 +18,7 @@ export function rewardTemplate(run: string, reward: RewardConfig): string {
       return [`  // ${spec.description}${choices}`, `  ${JSON.stringify(name)}: ${value},`];
     });
   return [
-    `// How ${run} rewarded its trajectories. Change it, then choose the lens above, or ▷ beside the tabs. Nothing in the run is changed.`,
+    `// How ${run} rewarded its trajectories. Change it, then choose the lens below, or ▷ beside the tabs. Nothing in the run is changed.`,
     '{',
     ...lines,
     '  // A module or a command of your own, in place of the keys above; {} for none.',

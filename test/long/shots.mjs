@@ -86,8 +86,6 @@ const VIEWS = {
     await user.answer('Re-score Rollouts: steps', '10-18');
     await user.line('"formatPenalty": -1').click();
     await user.replace('-1,', '-0.5,');
-    // A lens that comes late stands above what is in sight.
-    await page.mouse.wheel(0, -1000);
     await page.locator('.codelens-decoration a', { hasText: 'Score Steps' }).click();
     await user.line('max |ΔA|').waitFor();
   },
