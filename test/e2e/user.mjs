@@ -135,9 +135,8 @@ export function userOf(page) {
     row: text => page.locator('.pane-body .monaco-list-row', { hasText: text }).first(),
     /** By its command, so that the window keeps what is open; the browser's own reload may lose the last seconds. */
     async reload() {
-      const loaded = page.waitForEvent('load');
-      await command('Developer: Reload Window');
-      await loaded;
+      // Together, so that a load that never comes is this step's failure and nobody else's.
+      await Promise.all([page.waitForEvent('load'), command('Developer: Reload Window')]);
       await page.locator('.monaco-workbench').waitFor();
     },
   };

@@ -103,7 +103,7 @@ async function killed(runs) {
       /"evaluation": \{[^}]*\}/,
       '"evaluation": { "tasks": 4, "samples": 1, "before": false, "after": false }',
     )
-    .replace(/"every": \d+ \}\s*\}\s*$/, '"every": 3 }\n}\n');
+    .replace(/"checkpoint": \{[^}]*\}/, '"checkpoint": { "every": 3 }');
   writeFileSync(config, changed);
   run(['.ci/node24.mjs', 'dist/branchpoint.cjs', 'train', config, '--out', join(project, 'unbroken')]);
   const unbroken = join(project, 'unbroken', 'killed-1');
