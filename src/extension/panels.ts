@@ -73,6 +73,9 @@ interface OpenPanel {
   kind: ViewKind;
   panel: vscode.WebviewPanel;
   subject: ViewSubject;
+  /** Settles when the view has begun for the first time, or is closed. */
+  begun: Promise<void>;
+  begins(): void;
   /** What runs while the view is shown and has asked for its facts. */
   session?: Session;
 }
@@ -134,7 +137,7 @@ export class Panels implements vscode.Disposable {
     column: vscode.ViewColumn = vscode.ViewColumn.Active,
     preserveFocus = false,
   ): void {
-    const known = [...this.#open].find(opened => keyOf(opened.kind, opened.subject) === keyOf(kind, subject));
+    const known = this.#panelOf(kind, subject);
     if (known === undefined) {
       const panel = vscode.window.createWebviewPanel(PANELS[kind], titleOf(kind, subject), {
         viewColumn: column,
@@ -150,6 +153,18 @@ export class Panels implements vscode.Disposable {
       inBackground(this.#log, 'View', session.view.show({ ...subject, isLive: session.lives[0] === true }));
   }
 
+  /**
+   * Settles when the page of a view has begun, or is closed. Whoever shows two views at once waits for the first: a window that
+   * loads its first two pages together may leave one of them blank.
+   */
+  async begun(kind: ViewKind, subject: ViewSubject): Promise<void> {
+    await this.#panelOf(kind, subject)?.begun;
+  }
+
+  #panelOf(kind: ViewKind, subject: ViewSubject): OpenPanel | undefined {
+    return [...this.#open].find(opened => keyOf(opened.kind, opened.subject) === keyOf(kind, subject));
+  }
+
   /** What is open, for tests and for the explorer's selection. */
   get subjects(): { kind: ViewKind; subject: ViewSubject }[] {
     return Array.from(this.#open, ({ kind, subject }) => ({ kind, subject }));
@@ -161,7 +176,9 @@ export class Panels implements vscode.Disposable {
   }
 
   #adopt(kind: ViewKind, panel: vscode.WebviewPanel, subject: ViewSubject): void {
-    const opened: OpenPanel = { kind, panel, subject };
+    let begins = (): void => undefined;
+    const begun = new Promise<void>(done => (begins = done));
+    const opened: OpenPanel = { kind, panel, subject, begun, begins };
     this.#open.add(opened);
     panel.title = titleOf(kind, subject);
     panel.iconPath = { light: this.#media(`${kind}-light.svg`), dark: this.#media(`${kind}-dark.svg`) };
@@ -175,6 +192,7 @@ export class Panels implements vscode.Disposable {
       stopServing();
       opened.session?.end('The view was closed.');
       this.#open.delete(opened);
+      begins();
     });
     showPage(panel, this.#extension, { view: kind, title: panel.title, log: this.#log });
   }
@@ -194,6 +212,7 @@ export class Panels implements vscode.Disposable {
     return {
       ...this.#source.verbs(held),
       ready: () => {
+        opened.begins();
         opened.session?.end('The view began again.');
         for (const folder of foldersOf(opened.subject)) this.#source.check(folder);
         // The answer goes out before the first facts.

@@ -1,9 +1,13 @@
 /** The commands that open the sample: its recorded run, and beside it a tree with a branch that was refused. Knows nothing of what they show. */
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
 import { copySample } from './sample.ts';
+
+/** What the first view may take to begin, before the second is shown all the same. */
+const BEGINNING_MS = 10_000;
 
 export const SAMPLE_COMMANDS = {
   openSample: (app: App, argument: unknown): Promise<string> =>
@@ -41,6 +45,8 @@ async function openSample(app: App, folder: string): Promise<string> {
   const runFolder = sample.recorded;
   app.panels.show('dashboard', { runFolder }, vscode.ViewColumn.One, true);
   const tree = await treeToShow(runFolder);
+  // A view that was hidden at once never begins.
+  await Promise.race([app.panels.begun('dashboard', { runFolder }), wait(BEGINNING_MS)]);
   if (tree !== undefined) app.panels.show('tree', { runFolder, tree }, vscode.ViewColumn.Two, true);
   await app.explorer.reveal(runFolder);
   return sample.folder;

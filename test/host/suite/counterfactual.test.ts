@@ -105,7 +105,7 @@ describe('what might have been', () => {
     const branching = run<Branched>('branchFromHere', {
       ...{ runFolder, tree: '1.0', path: 0, segment: 0 },
       // So many that they are not drawn before the button is found.
-      ...{ samples: 4096, seed: 9 },
+      ...{ samples: 30_000, seed: 9 },
     });
     await vscode.commands.executeCommand('notifications.showList');
     const cancel = '.notifications-center .notification-list-item-buttons-container .monaco-button';

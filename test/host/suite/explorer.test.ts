@@ -6,6 +6,7 @@ import { openRun } from '../../../src/run/reader.ts';
 import {
   activated,
   closeEditors,
+  foldRow,
   hasPage,
   page,
   row,
@@ -49,10 +50,7 @@ describe('the run explorer', function () {
     await until(async () => /interrupted · step 2 of 2/.test(String(await header())), 'an interrupted run');
     assert.match(String(await header()), /Resume/);
     assert.doesNotMatch(String(await header()), /Pause|Stop/);
-    await page('click', {
-      selector: '.pane-body .monaco-list-row[aria-label^="Run torn-1"] .monaco-tl-twistie',
-    });
-    await until(async () => !(await rowLabels()).includes('Steps'), 'the folded row');
+    await foldRow('Run torn-1');
   });
 
   it('shows steps, trees, checkpoints and evaluations under a run', async () => {

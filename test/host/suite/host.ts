@@ -71,15 +71,25 @@ export async function row(label: string): Promise<string> {
   return until(async () => (await rowLabels()).find(found => found.startsWith(label)), `a row “${label}”`);
 }
 
-/** Opens a row and waits for one under it. */
+/** Opens a row, where it is not open yet, and waits for one under it. */
 export async function unfold(label: string, child: string): Promise<void> {
   await row(label);
-  if (!(await rowLabels()).some(found => found.startsWith(child)))
-    await page('click', {
-      selector: `.pane-body .monaco-list-row[aria-label^="${label}"] .monaco-tl-twistie`,
-    });
+  if (await isOpen(label, false))
+    await page('click', { selector: `${rowSelector(label)} .monaco-tl-twistie` });
   await row(child);
 }
+
+/** Closes a row that is open. */
+export async function foldRow(label: string): Promise<void> {
+  await until(() => isOpen(label, true), `an open row “${label}”`);
+  await page('click', { selector: `${rowSelector(label)} .monaco-tl-twistie` });
+  await until(() => isOpen(label, false), `a closed row “${label}”`);
+}
+
+const rowSelector = (label: string): string => `.pane-body .monaco-list-row[aria-label^="${label}"]`;
+
+const isOpen = async (label: string, open: boolean): Promise<boolean> =>
+  Number(await page('count', { selector: `${rowSelector(label)}[aria-expanded="${open}"]` })) > 0;
 
 export const closeEditors = (): Thenable<unknown> =>
   vscode.commands.executeCommand('workbench.action.closeAllEditors');

@@ -10,6 +10,7 @@ import {
   activated,
   at,
   closeEditors,
+  foldRow,
   hasPage,
   page,
   row,
@@ -35,10 +36,6 @@ function copyRun(folder: string, isLast: (line: string) => boolean = () => false
     end < 0 ? lines.join('\n') : lines.slice(0, end + 1).join('\n') + '\n',
   );
 }
-
-/** A folded row stays folded over a refresh: what a test opened it closes. */
-const fold = (label: string): Promise<unknown> =>
-  page('click', { selector: `.pane-body .monaco-list-row[aria-label^="${label}"] .monaco-tl-twistie` });
 
 describe('the list of runs', function () {
   let app: App;
@@ -69,9 +66,9 @@ describe('the list of runs', function () {
     assert.match(await row('Run single-1, interrupted, step 1 of 4'), /mean reward [\d.]+$/);
     await unfold('Run empty-1', 'Config (resolved)');
     assert.ok(!(await rowLabels()).some(label => label.startsWith('Steps')));
-    await fold('Run empty-1');
+    await foldRow('Run empty-1');
     await unfold('Run single-1', 'Steps, 1');
-    await fold('Run single-1');
+    await foldRow('Run single-1');
   });
 
   it('shows a run’s checks, configuration, log and commit', async () => {
@@ -86,7 +83,7 @@ describe('the list of runs', function () {
       return open?.uri.scheme === RESOLVED_CONFIG && open;
     }, 'the resolved configuration');
     assert.equal((JSON.parse(document.getText()) as { name: string }).name, 'whole');
-    await fold('Run whole-1');
+    await foldRow('Run whole-1');
   });
 
   it('takes a label and tags, which the folder keeps', async () => {
