@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'mocha';
+import { until } from './user.mjs';
 import { inOneEditor } from './editor.mjs';
 
 const TRUST = { 'security.workspace.trust.enabled': true, 'security.workspace.trust.startupPrompt': 'never' };
@@ -28,8 +29,11 @@ describe('recorded runs in a restricted workspace', () => {
   after(() => workspace && rmSync(workspace, { recursive: true, force: true }));
 
   const dashboardOf = async run => {
-    await user.command('Branchpoint: Open Run Dashboard');
-    await user.pick(run);
+    // A view that comes late takes the focus, and the question goes away: it is asked again.
+    await until(async () => {
+      await user.command('Branchpoint: Open Run Dashboard');
+      return user.picks(run);
+    }, `the choice of ${run}`);
     return user.dashboard(run);
   };
 

@@ -51,6 +51,15 @@ export function userOf(page) {
       await input.fill(text);
       await choice(text).click();
     },
+    /** The same, and whether it was there to choose from. */
+    picks: text =>
+      input
+        .fill(text, { timeout: 5000 })
+        .then(() => choice(text).click({ timeout: 5000 }))
+        .then(
+          () => true,
+          () => false,
+        ),
     /** Opens a file of the workspace by its name. */
     async openFile(name) {
       await page.keyboard.press('F1');
