@@ -2,6 +2,7 @@
 import { stepAdvantages } from './stepCredit.ts';
 import { isTrained, pathsThrough, trainedTokens } from './tree.ts';
 import type { Credit, Tree } from './types.ts';
+import { meanOf } from './mean.ts';
 
 export interface CreditSettings {
   /** `step`: soft, plus ω times the advantage of each turn among the turns that saw the same (GiGPO). */
@@ -51,7 +52,7 @@ function creditOf(tree: Tree, soft: number[], settings: CreditSettings): Credit 
       : undefined;
   const hard = pathsThrough(tree).map((paths, segment) =>
     isTrained(tree.segments[segment]!.kind, trainForced)
-      ? mean(paths.map((path, i) => (steps ? soft[path]! + steps[segment]![i]! : soft[path]!)))
+      ? meanOf(paths.map((path, i) => (steps ? soft[path]! + steps[segment]![i]! : soft[path]!)))
       : null,
   );
   return { soft, hard, ...(steps && { steps }), used: settings.credit };
@@ -64,7 +65,7 @@ function creditOf(tree: Tree, soft: number[], settings: CreditSettings): Credit 
 export function advantages(rewards: readonly number[], scale: 'group-std' | 'none'): number[] {
   const single = rewards.length === 1;
   if (!single && areEqual(rewards)) return rewards.map(() => 0);
-  const center = single ? 0 : mean(rewards);
+  const center = single ? 0 : meanOf(rewards);
   const divisor = scale === 'none' ? 1 : (single ? 1 : sampleStd(rewards)) + EPSILON;
   return rewards.map(reward => (reward - center) / divisor);
 }
@@ -96,7 +97,7 @@ function rewardsOf(tree: Tree): number[] {
 function softAdvantages(trees: readonly Tree[], settings: CreditSettings): number[][] {
   const { baseline = 'group-mean', scale } = settings;
   const groups = trees.map(rewardsOf);
-  const batchMean = mean(groups.flat());
+  const batchMean = meanOf(groups.flat());
   const compare = (rewards: readonly number[]): number[] => {
     switch (baseline) {
       case 'group-mean':
@@ -137,10 +138,7 @@ function whitened(values: readonly number[][], tokens: readonly number[][]): num
 
 const areEqual = (values: readonly number[]): boolean => values.every(value => value === values[0]);
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
 function sampleStd(values: readonly number[]): number {
-  const center = mean(values);
+  const center = meanOf(values);
   return Math.sqrt(values.reduce((sum, value) => sum + (value - center) ** 2, 0) / (values.length - 1));
 }

@@ -1,5 +1,6 @@
 /** How far a mean over seeds and tasks may be from what more of both would give. Knows nothing of what was measured. */
 import { below, type StreamKey } from './random.ts';
+import { meanOf } from './mean.ts';
 
 /** A mean with its 95 % interval. */
 export interface Estimate {
@@ -92,6 +93,3 @@ export function studentQuantile(freedom: number): number {
     (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * freedom ** 3)
   );
 }
-
-const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -3,7 +3,7 @@
  * Knows nothing of policies, tools, files or of how a tree grows.
  */
 import { segmentsOf, type Grown } from './tree.ts';
-import { FailureError, type Segment, type ToolCall, type Tree } from './types.ts';
+import { type Segment, type ToolCall, type Tree, refusal } from './types.ts';
 
 /** A place on a stored trajectory. */
 export interface BranchPoint {
@@ -198,5 +198,6 @@ export function differenceOf({ tree, of }: Pick<Counterfactual, 'tree' | 'of'>, 
   };
 }
 
-const refusal = (message: string, fix: string): FailureError =>
-  new FailureError({ where: 'config', message, fix });
+/** What weights are called in a sentence, given `initial` or the name of a checkpoint. */
+export const weightsName = (checkpoint: string): string =>
+  checkpoint === 'initial' ? 'the initial policy' : checkpoint;

@@ -4,9 +4,8 @@ import { counted, decimal, NOT_LOGGED, percent, whole } from './figures.ts';
 import { toolProductivity } from './metrics.ts';
 import type { Fact, Reported, Table } from './report.ts';
 import { quantile } from './summary.ts';
+import { meanOf } from './mean.ts';
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
 const shareOf = <T>(values: readonly T[], holds: (value: T) => boolean): number =>
   values.filter(holds).length / values.length;
 
@@ -19,7 +18,7 @@ const callsOf = (measured: readonly TrajectoryOutcome[]) =>
 export function toolFacts(measured: readonly TrajectoryOutcome[], accuracy: number): Fact[] {
   const calls = callsOf(measured);
   const failed = calls?.filter(({ outcome }) => outcome !== 'ok').length;
-  const perAnswer = mean(measured.map(outcome => outcome.calls));
+  const perAnswer = meanOf(measured.map(outcome => outcome.calls));
   const rightWith = (isWith: boolean): string => {
     const some = measured.filter(outcome => outcome.calls > 0 === isWith);
     return some.length === 0
@@ -91,7 +90,7 @@ export function lengthFacts(measured: readonly TrajectoryOutcome[]): Fact[] {
     pieces === undefined ? [] : [pieces.filter(({ kind }) => kind === 'model').length],
   );
   return [
-    { label: 'Response tokens, mean', value: whole(isLogged ? mean(lengths) : undefined) },
+    { label: 'Response tokens, mean', value: whole(isLogged ? meanOf(lengths) : undefined) },
     { label: 'Median', value: whole(at(0.5)) },
     { label: '10 % to 90 %', value: isLogged ? `${whole(at(0.1))} to ${whole(at(0.9))}` : NOT_LOGGED },
     { label: 'Longest', value: whole(at(1)) },
@@ -105,11 +104,11 @@ export function lengthFacts(measured: readonly TrajectoryOutcome[]): Fact[] {
     },
     {
       label: 'Model turns, mean',
-      value: decimal(turns.length < measured.length ? undefined : mean(turns), 2),
+      value: decimal(turns.length < measured.length ? undefined : meanOf(turns), 2),
     },
     {
       label: 'Characters, mean',
-      value: whole(mean(measured.map(({ text }) => text.length))),
+      value: whole(meanOf(measured.map(({ text }) => text.length))),
       note: 'of the response, tool answers included',
     },
   ];

@@ -3,6 +3,7 @@ import { hasNoVariance, isFlat } from './advantage.ts';
 import type { MeasuredSummary, StepSummary } from './events.ts';
 import { responseTokens, segmentsOf, type Grown } from './tree.ts';
 import type { Decision, Path, Probe, Reward, Segment, ToolCall, Tree } from './types.ts';
+import { meanOf } from './mean.ts';
 
 /** What filtering and learning have to say about a step; absent where there was no filter or no update. */
 export interface LearnNumbers {
@@ -59,12 +60,6 @@ export function summarize(
 }
 
 type Numbers = readonly number[] | Float64Array;
-
-function meanOf(values: Numbers): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i]!;
-  return sum / values.length;
-}
 
 /** Quantile q in [0, 1] by linear interpolation between the sorted values; NaN for nothing. */
 export function quantile(values: Numbers, q: number): number {

@@ -17,6 +17,13 @@ export function lineage(tree: Tree, segment: number): number[] {
 /** Segments of a path from the prompt to its leaf. */
 export const segmentsOf = (tree: Tree, path: number): number[] => lineage(tree, pathAt(tree, path).leaf);
 
+/** [token in reading order] place of a path's token in the tree's columns. */
+export const tokensOfPath = (tree: Tree, path: number): number[] =>
+  segmentsOf(tree, path).flatMap(index => {
+    const { start, count } = segmentAt(tree, index);
+    return Array.from({ length: count }, (_, i) => start + i);
+  });
+
 /** [segment] paths through the segment, ascending. */
 export function pathsThrough(tree: Tree): number[][] {
   const through: number[][] = tree.segments.map(() => []);

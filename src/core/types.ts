@@ -256,3 +256,7 @@ export class FailureError extends Error {
     this.failure = failure;
   }
 }
+
+/** For what somebody asked for, or wrote into a file, and what to write instead. */
+export const refusal = (message: string, fix: string): FailureError =>
+  new FailureError({ where: 'config', message, fix });

@@ -6,6 +6,7 @@ import { segmentsOf } from '../core/tree.ts';
 import type { Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
 import { signed } from './trajectoryText.ts';
+import { weightsName } from '../core/counterfactual.ts';
 
 export interface BranchPlan {
   at: BranchPoint;
@@ -118,7 +119,7 @@ export function branchedFrom(line: string): Branched {
 /** The outcome in a sentence. */
 export function sentenceOf({ id, rewards, mean, original, difference, weights }: Branched): string {
   const count = counted(rewards.length, 'sample');
-  const from = weights.checkpoint === 'initial' ? 'the initial policy' : weights.checkpoint;
+  const from = weightsName(weights.checkpoint);
   if (mean === undefined) return `${id}: ${count} from ${from}, not judged.`;
   const against =
     original === undefined || difference === undefined

@@ -2,7 +2,7 @@
 import { change as signedTo, counted, decimal } from '../core/figures.ts';
 import { changeAt, changeOfTurn, summarizeChange, type PathChange } from '../core/likelihood.ts';
 import { textOf, type Pieces } from '../core/pieces.ts';
-import { segmentsOf } from '../core/tree.ts';
+import { tokensOfPath } from '../core/tree.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
 
 /** Nats of |Δ log p| from which a token is tinted, and tinted more strongly. */
@@ -24,10 +24,7 @@ export function changeLines(
   change: PathChange,
 ): string[] {
   const { turns, tokens, change: total, raised, lowered } = summarizeChange(tree, path, change);
-  const places = segmentsOf(tree, path).flatMap(index => {
-    const { start, count } = tree.segments[index]!;
-    return Array.from({ length: count }, (_, i) => start + i);
-  });
+  const places = tokensOfPath(tree, path);
   const named = (token: number): string =>
     `${JSON.stringify(textOf(pieces, [ids[places[token]!]!]))} ${signedTo(changeAt(change, token), 2)}`;
   const list = (what: string, listed: readonly number[]): string[] =>

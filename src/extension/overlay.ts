@@ -6,6 +6,7 @@ import type { TokenColumns, Tree } from '../core/types.ts';
 import { changeTint, turnChange } from './changeText.ts';
 import type { SegmentPlace, TrajectoryText } from './trajectoryText.ts';
 import { latency, signed } from './trajectoryText.ts';
+import { meanOf } from '../core/mean.ts';
 
 export const OVERLAYS = ['entropy', 'advantage', 'log-prob', 'mismatch', 'mask', 'none'] as const;
 export type Overlay = (typeof OVERLAYS)[number];
@@ -236,12 +237,12 @@ export function segmentLens(trajectory: Trajectory, place: SegmentPlace, choice:
   const entropies = measured(indices, columns.entropies);
   if (entropies.length > 0)
     parts.push(
-      `H mean ${mean(entropies).toFixed(2)}, highest ${entropies.reduce((a, b) => Math.max(a, b)).toFixed(2)}`,
+      `H mean ${meanOf(entropies).toFixed(2)}, highest ${entropies.reduce((a, b) => Math.max(a, b)).toFixed(2)}`,
     );
   const gaps = Array.from(indices, at =>
     Math.abs(columns.trainerLogProbs[at]! - columns.samplerLogProbs[at]!),
   ).filter(value => !Number.isNaN(value));
-  if (gaps.length > 0) parts.push(`|Δ log p| ${mean(gaps).toExponential(1)}`);
+  if (gaps.length > 0) parts.push(`|Δ log p| ${meanOf(gaps).toExponential(1)}`);
   if (isInLoss(tree, place.segment))
     parts.push(
       `A ${signed(advantageOf(tree, path, place.segment, choice))} (${choice === 'used' ? (tree.credit?.used ?? 'none') : choice})`,
@@ -251,6 +252,3 @@ export function segmentLens(trajectory: Trajectory, place: SegmentPlace, choice:
 
 const measured = (indices: Int32Array, column: Float32Array): number[] =>
   Array.from(indices, index => column[index]!).filter(value => !Number.isNaN(value));
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -4,6 +4,7 @@ import { explained, pathName, treeVerdict } from '../core/replayText.ts';
 import { FailureError } from '../core/types.ts';
 import type { LinkedText } from './linkedTexts.ts';
 import { counted } from '../core/figures.ts';
+import { weightsName } from '../core/counterfactual.ts';
 
 /** The program's outcome. */
 export interface ReplayOutcome {
@@ -38,9 +39,6 @@ export function identicalSentence({ trees, weights }: Pick<ReplayOutcome, 'trees
   const numbers = largest === 0 ? 'equal to the bit' : `within ${largest.toExponential(1)}`;
   return `${what} drawn again with ${weightsName(weights.checkpoint)}: identical. ${counted(paths, 'trajectory', 'trajectories')} of the same tokens, decisions and rewards; log p ${numbers}.`;
 }
-
-export const weightsName = (checkpoint: string): string =>
-  checkpoint === 'initial' ? 'the initial policy' : checkpoint;
 
 /** `drawn` are the ids of the trees that were drawn, in the outcome's order. */
 export function layOutReplay(

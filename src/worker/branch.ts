@@ -4,6 +4,7 @@
  */
 import type { Config } from '../core/config.ts';
 import {
+  weightsName,
   isCounterfactual,
   prefixOf,
   responseOf,
@@ -16,7 +17,7 @@ import {
 } from '../core/counterfactual.ts';
 import type { Fact } from '../core/events.ts';
 import type { Grown } from '../core/tree.ts';
-import { FailureError, type Tree } from '../core/types.ts';
+import { FailureError, type Tree, refusal } from '../core/types.ts';
 import { elapsed, timestamp } from '../run/clock.ts';
 import { readCounterfactuals, writeCounterfactual } from '../run/counterfactuals.ts';
 import type { Run } from '../run/reader.ts';
@@ -60,7 +61,7 @@ export async function branch(
   const cut = prefixOf(stored, at);
   if (request.result !== undefined && !takesResult(cut)) throw noResult(request);
   const weights = await weightsOf(run, request.checkpoint);
-  progress(`opening ${weights.checkpoint === 'initial' ? 'the initial policy' : weights.checkpoint}`);
+  progress(`opening ${weightsName(weights.checkpoint)}`);
   const started = elapsed();
   const grown = await growCut(run, equipment, request, { tree: stored.tree, cut, weights });
   if (signal.aborted) throw calledOff();
@@ -175,6 +176,3 @@ const noResult = ({ tree, at }: BranchRequest): FailureError =>
     `A tool result cannot be given after segment ${at.segment} of tree ${tree}.`,
     'Name the segment of a tool’s result, or a turn that ends by a call.',
   );
-
-const refusal = (message: string, fix: string): FailureError =>
-  new FailureError({ where: 'config', message, fix });

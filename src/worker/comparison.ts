@@ -9,6 +9,7 @@ import { crossing, meanHeight, type Curve } from '../core/runCurves.ts';
 import { FailureError } from '../core/types.ts';
 import { hasEvaluation, readEvaluation } from '../run/evaluations.ts';
 import { openRun } from '../run/reader.ts';
+import { meanOf } from '../core/mean.ts';
 
 /** How right the policy was after so many tool calls of training. */
 export interface CurvePoint {
@@ -90,7 +91,7 @@ export async function measureRun(folder: string, config: string): Promise<Measur
   const summaries = state.summaries.map(({ summary }) => summary);
   const last = await outcomesOf(folder, `step-${steps}`);
   const perTask = (of: (trajectory: TrajectoryOutcome) => number): number[] =>
-    last!.map(({ trajectories }) => mean(measuredOf(trajectories).map(of)));
+    last!.map(({ trajectories }) => meanOf(measuredOf(trajectories).map(of)));
   const ended = summaries.slice(-SMOOTHED_STEPS);
   const points = heldOutCurve(state, summaries);
   const greedy = last?.flatMap(({ trajectories }) => trajectories.filter(({ greedy }) => greedy)) ?? [];
@@ -101,9 +102,9 @@ export async function measureRun(folder: string, config: string): Promise<Measur
     tasks: last ? last.map(({ task }) => task) : ['training'],
     accuracies: last
       ? perTask(({ correct }) => Number(correct))
-      : [mean(ended.flatMap(({ accuracy }) => accuracy ?? []))],
-    rewards: last ? perTask(({ reward }) => reward) : [mean(ended.map(({ reward }) => reward.mean))],
-    ...(greedy.length > 0 && { greedy: mean(greedy.map(({ correct }) => Number(correct))) }),
+      : [meanOf(ended.flatMap(({ accuracy }) => accuracy ?? []))],
+    rewards: last ? perTask(({ reward }) => reward) : [meanOf(ended.map(({ reward }) => reward.mean))],
+    ...(greedy.length > 0 && { greedy: meanOf(greedy.map(({ correct }) => Number(correct))) }),
     trajectories: steps * rollout.tasksPerStep * rollout.groupSize,
     toolCalls: callsUntil(summaries, summaries.length),
     training: trainingCurve(summaries),
@@ -131,7 +132,7 @@ const trainingCurve = (summaries: readonly StepSummary[]): CurvePoint[] =>
   summaries.map((_, index) => ({
     step: index + 1,
     toolCalls: callsUntil(summaries, index + 1),
-    accuracy: mean(
+    accuracy: meanOf(
       summaries
         .slice(Math.max(0, index + 1 - SMOOTHED_STEPS), index + 1)
         .flatMap(({ accuracy }) => accuracy ?? []),
@@ -239,7 +240,7 @@ function resultOf(
       'calls',
       own.map(({ toolCalls }) => [toolCalls]),
     ),
-    ...(greedy.length > 0 && { greedy: mean(greedy) }),
+    ...(greedy.length > 0 && { greedy: meanOf(greedy) }),
     trajectories,
     versusBaseline: of(
       'difference',
@@ -272,8 +273,8 @@ function meanCurve(runs: readonly Curved[]): CurvePoint[] {
     return [
       {
         step: point.step,
-        toolCalls: mean(points.map(({ toolCalls }) => toolCalls)),
-        accuracy: mean(points.map(({ accuracy }) => accuracy)),
+        toolCalls: meanOf(points.map(({ toolCalls }) => toolCalls)),
+        accuracy: meanOf(points.map(({ accuracy }) => accuracy)),
       },
     ];
   });
@@ -287,6 +288,3 @@ const lineOf = (curve: readonly CurvePoint[]): Curve => ({
 /** Calls at which the line through the points first meets the target; null where it never does. */
 export const callsToReach = (curve: readonly CurvePoint[], target: number): number | null =>
   crossing(lineOf(curve), target);
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;

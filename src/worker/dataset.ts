@@ -6,8 +6,8 @@ import { basename, extname } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { whole } from '../core/figures.ts';
 import { permutation, streamKey } from '../core/random.ts';
-import { FailureError, type Failure, type Message, type Task } from '../core/types.ts';
-import { isRow, readRows, refusal, valueAt, type Row } from './rows.ts';
+import { FailureError, type Failure, type Message, type Task, refusal } from '../core/types.ts';
+import { isRow, readRows, valueAt, type Row } from './rows.ts';
 
 export interface Dataset {
   /** File name without its ending. */

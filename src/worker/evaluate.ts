@@ -14,6 +14,7 @@ import type { OwnReward } from './own/reward.ts';
 import type { Policy } from './policy/policy.ts';
 import { growSamples, type RolloutTokenizer } from './rollout.ts';
 import type { ToolPool } from './tools/tool.ts';
+import { meanOf } from '../core/mean.ts';
 
 export interface Evaluation {
   /** Engines with the same weights that share the tasks between them. */
@@ -161,24 +162,22 @@ function summarize(
   const abilities = new Set(outcomes.map(({ ability }) => ability));
   const byAbility = Array.from(abilities, ability => [
     ability,
-    mean(perTask.filter((_, task) => outcomes[task]!.ability === ability)),
+    meanOf(perTask.filter((_, task) => outcomes[task]!.ability === ability)),
   ]);
   return {
     id,
     dataset,
     tasks: outcomes.length,
     samples,
-    accuracy: mean(perTask),
+    accuracy: meanOf(perTask),
     interval: estimate([perTask], streamKey(config.seed, 'bootstrap')).interval,
     ...(greedy.length > 0 && { greedyAccuracy: accuracyOf(greedy) }),
-    reward: mean(measured.map(({ reward }) => reward)),
-    toolCallsPerTrajectory: mean(measured.map(({ calls }) => calls)),
+    reward: meanOf(measured.map(({ reward }) => reward)),
+    toolCallsPerTrajectory: meanOf(measured.map(({ calls }) => calls)),
     byAbility: Object.fromEntries(byAbility) as Record<string, number>,
     seconds,
   };
 }
 
 const accuracyOf = (trajectories: readonly TrajectoryOutcome[]): number =>
-  mean(trajectories.map(({ correct }) => (correct ? 1 : 0)));
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
+  meanOf(trajectories.map(({ correct }) => (correct ? 1 : 0)));

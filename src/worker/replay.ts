@@ -4,11 +4,11 @@
  */
 import type { Config } from '../core/config.ts';
 import { toolTags } from '../core/configToolRules.ts';
-import { isCounterfactual } from '../core/counterfactual.ts';
+import { isCounterfactual, weightsName } from '../core/counterfactual.ts';
 import type { Fact } from '../core/events.ts';
 import { compareReplay, type Replay } from '../core/replay.ts';
 import type { Grown } from '../core/tree.ts';
-import { FailureError } from '../core/types.ts';
+import { FailureError, refusal } from '../core/types.ts';
 import { elapsed } from '../run/clock.ts';
 import { isInputUnchanged } from '../run/create.ts';
 import type { Run } from '../run/reader.ts';
@@ -60,7 +60,7 @@ export async function replay(
   const stored = await storedTrees(run, request);
   const weights = await weightsBefore(run, step);
   const started = elapsed();
-  progress(`opening ${weights.checkpoint === 'initial' ? 'the initial policy' : weights.checkpoint}`);
+  progress(`opening ${weightsName(weights.checkpoint)}`);
   const drawn = await drawAll(run, equipment, request, { stored, weights });
   if (signal.aborted) throw calledOff();
   const { grown, hash, answers } = drawn;
@@ -175,6 +175,3 @@ function watch(stored: readonly Grown[], progress: ReplayRequest['progress']): (
 
 const calledOff = (): FailureError =>
   new FailureError({ where: 'policy', message: 'The replay was called off.' });
-
-const refusal = (message: string, fix: string): FailureError =>
-  new FailureError({ where: 'config', message, fix });

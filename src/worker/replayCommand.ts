@@ -15,6 +15,7 @@ import { realEquipment } from './equipment.ts';
 import { interruptible } from './interruptible.ts';
 import { ownRunOf } from './launch.ts';
 import { replay, type Replayed } from './replay.ts';
+import { weightsName } from '../core/counterfactual.ts';
 
 export async function replayCommand(call: Call, io: Io): Promise<ExitCode> {
   const run = ownRunOf(call);
@@ -65,9 +66,8 @@ function toolsOf(call: Call): 'stored' | 'live' {
 /** The outcome as lines for a terminal: trajectories that came out the same are counted, the others explained. */
 function showReplayed({ step, weights, tools, answers, changed, seconds, trees }: Replayed): string[] {
   const same = trees.filter(isIdentical).length;
-  const weightsName = weights.checkpoint === 'initial' ? 'the initial policy' : weights.checkpoint;
   return [
-    `step ${step} drawn again with ${weightsName} in ${seconds.toFixed(1)} s: ${same} of ${trees.length} trees identical; nothing was written`,
+    `step ${step} drawn again with ${weightsName(weights.checkpoint)} in ${seconds.toFixed(1)} s: ${same} of ${trees.length} trees identical; nothing was written`,
     `tools ${tools}: ${answers.stored} stored answers, ${answers.live} calls made`,
     ...changed.map(sentence => `${sentence}.`),
     ...trees.flatMap(tree => [

@@ -3,7 +3,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
-import { FailureError } from '../core/types.ts';
+import { FailureError, refusal } from '../core/types.ts';
 import type { ParquetAnswer, ParquetQuestion } from './parquetThread.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -104,6 +104,3 @@ export function valueAt(row: Row, name: string): unknown {
 
 export const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export const refusal = (message: string, fix: string): FailureError =>
-  new FailureError({ where: 'config', message, fix });

@@ -2,7 +2,7 @@
 import { summarizeChange, changeAt, type PathChange } from '../core/likelihood.ts';
 import { change } from '../core/figures.ts';
 import { textOf, type Pieces } from '../core/pieces.ts';
-import { segmentsOf } from '../core/tree.ts';
+import { tokensOfPath } from '../core/tree.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
 import {
   hasSwitch,
@@ -61,10 +61,7 @@ interface Scored {
 /** The change as lines for a terminal. */
 function showChange({ tree, path, ids, pieces }: Scored, changed: PathChange): string[] {
   const { turns, tokens, change: total, raised, lowered } = summarizeChange(tree, path, changed);
-  const places = segmentsOf(tree, path).flatMap(index => {
-    const { start, count } = tree.segments[index]!;
-    return Array.from({ length: count }, (_, i) => start + i);
-  });
+  const places = tokensOfPath(tree, path);
   const row = (token: number): string => {
     const text = pieces
       ? JSON.stringify(textOf(pieces, [ids[places[token]!]!]))

@@ -1,7 +1,7 @@
 /** Finds weights that a run began with or saved, by name or by step, whole as they were written. Knows nothing of what is done with them. */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { FailureError } from '../core/types.ts';
+import { FailureError, refusal } from '../core/types.ts';
 import { listCheckpoints, verifyCheckpoint } from '../run/checkpoint.ts';
 import { isInputUnchanged } from '../run/create.ts';
 import { CHECKPOINT_FILES, FILES, checkpointName } from '../run/layout.ts';
@@ -61,7 +61,7 @@ export async function weightsBefore(run: Run, step: number): Promise<Weights> {
 
 /** Steps whose trees and weights are both there. */
 async function replayable(run: Run): Promise<string> {
-  const saved = new Set(listCheckpoints(run.folder).map(name => name.slice(name.lastIndexOf('/') + 1)));
+  const saved = new Set(listCheckpoints(run.folder).map(path => basename(path)));
   const stored = [...new Set((await run.trees()).map(({ step }) => step))];
   const { path } = run.manifest.config.policy;
   const steps = stored.filter(step => (step === 1 ? existsSync(path) : saved.has(checkpointName(step - 1))));
@@ -115,6 +115,3 @@ async function initialWeights(manifest: Manifest, passed?: string): Promise<Weig
     'Put the folder back as it was, or use a checkpoint.',
   );
 }
-
-const refusal = (message: string, fix: string): FailureError =>
-  new FailureError({ where: 'config', message, fix });

@@ -3,6 +3,7 @@ import type { Fact, StepSummary } from '../../core/events.ts';
 import { quantile } from '../../core/summary.ts';
 import type { TreeEntry } from '../offsets.ts';
 import type { IndexedFile, IndexRow } from './stepFile.ts';
+import { meanOf } from '../../core/mean.ts';
 
 /** A tree of the step: the rollouts of one prompt. */
 export interface Group {
@@ -25,9 +26,6 @@ export function groupsOf({ step, rows }: IndexedFile): Group[] {
     return { entry: { ...entry, ...(rewards.length > 0 && { reward: meanOf(rewards) }) }, rows: own };
   });
 }
-
-const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 const rewardsOf = (rows: readonly IndexRow[]): number[] => rows.flatMap(({ reward }) => reward ?? []);
 
