@@ -19,13 +19,13 @@ const pageOptions = (extension: vscode.Uri): vscode.WebviewOptions => ({
 
 /**
  * Loads a panel's page, and again where its script did not start: a busy window loses the script of a page now and then, and
- * the page stays blank for good. `view` names the bundle in dist/webview.
+ * the page stays blank for good. `view` names the bundle in dist/webview. Settles when the page has said its first word, or is closed.
  */
 export function showPage(
   panel: vscode.WebviewPanel,
   extension: vscode.Uri,
   { view, title, log }: { view: string; title: string; log: Log },
-): void {
+): Promise<void> {
   const { webview } = panel;
   webview.options = pageOptions(extension);
   const load = (): void => void (webview.html = pageOf(extension, webview, view, title));
@@ -39,10 +39,18 @@ export function showPage(
     { patience: PATIENCE_MS, tries: TRIES },
   );
   watch.shown(panel.visible);
-  // The panel ends with these listeners.
   panel.onDidChangeViewState(() => watch.shown(panel.visible));
-  webview.onDidReceiveMessage(watch.started);
-  panel.onDidDispose(() => watch.shown(false));
+  // These listeners end with the panel.
+  return new Promise(begun => {
+    webview.onDidReceiveMessage(() => {
+      watch.started();
+      begun();
+    });
+    panel.onDidDispose(() => {
+      watch.shown(false);
+      begun();
+    });
+  });
 }
 
 function pageOf(extension: vscode.Uri, webview: vscode.Webview, view: string, title: string): string {

@@ -73,9 +73,8 @@ interface OpenPanel {
   kind: ViewKind;
   panel: vscode.WebviewPanel;
   subject: ViewSubject;
-  /** Settles when the view has begun for the first time, or is closed. */
+  /** Settles when the page has begun for the first time, or is closed. */
   begun: Promise<void>;
-  begins(): void;
   /** What runs while the view is shown and has asked for its facts. */
   session?: Session;
 }
@@ -176,11 +175,10 @@ export class Panels implements vscode.Disposable {
   }
 
   #adopt(kind: ViewKind, panel: vscode.WebviewPanel, subject: ViewSubject): void {
-    let begins = (): void => undefined;
-    const begun = new Promise<void>(done => (begins = done));
-    const opened: OpenPanel = { kind, panel, subject, begun, begins };
-    this.#open.add(opened);
     panel.title = titleOf(kind, subject);
+    const begun = showPage(panel, this.#extension, { view: kind, title: panel.title, log: this.#log });
+    const opened: OpenPanel = { kind, panel, subject, begun };
+    this.#open.add(opened);
     panel.iconPath = { light: this.#media(`${kind}-light.svg`), dark: this.#media(`${kind}-dark.svg`) };
     const port = portOf(panel.webview, this.#log);
     const stopServing = serve<HostVerbs>(port, this.#verbs(opened, port));
@@ -192,9 +190,7 @@ export class Panels implements vscode.Disposable {
       stopServing();
       opened.session?.end('The view was closed.');
       this.#open.delete(opened);
-      begins();
     });
-    showPage(panel, this.#extension, { view: kind, title: panel.title, log: this.#log });
   }
 
   #media(name: string): vscode.Uri {
@@ -212,7 +208,6 @@ export class Panels implements vscode.Disposable {
     return {
       ...this.#source.verbs(held),
       ready: () => {
-        opened.begins();
         opened.session?.end('The view began again.');
         for (const folder of foldersOf(opened.subject)) this.#source.check(folder);
         // The answer goes out before the first facts.

@@ -48,7 +48,7 @@ export function registerTrajectoryBrowser(extension: vscode.Uri, log: Log): vsco
           session.close();
         });
         const title = `Trajectories of ${basename(dirname(document.uri.fsPath))}`;
-        showPage(panel, extension, { view: 'trajectories', title, log });
+        void showPage(panel, extension, { view: 'trajectories', title, log });
       },
     },
     { supportsMultipleEditorsPerDocument: true },
