@@ -1,6 +1,6 @@
 /** Evaluations of a run on disk: one file each, with the outcome of every task. Knows nothing of how they are made or shown. */
 import * as fs from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type {
   EvaluationRecord,
   Provenance,
@@ -26,6 +26,7 @@ import {
   type Shape,
 } from './shape.ts';
 import { answeredCall, stopReason } from './treeShape.ts';
+import { pathFrom } from './manifest.ts';
 
 const piece = record<SamplePiece>({
   kind: oneOf('model', 'tool', 'forced'),
@@ -102,12 +103,13 @@ export async function readEvaluation(runFolder: string, id: string): Promise<Eva
       message: `${runFolder} has no evaluation ${id}.`,
       fix: `It has ${evaluationIds(runFolder).join(', ') || 'none yet'}.`,
     });
-  return evaluation(parseLine({ text: await fs.promises.readFile(path, 'utf8'), offset: 0 }, path), path);
+  const line = { text: await fs.promises.readFile(path, 'utf8'), offset: 0 };
+  return placed(evaluation(parseLine(line, path), path), stored => resolve(runFolder, stored));
 }
 
 /** Keeps the summary and what became of every task; in place of what has the same name, for a run does a step's evaluation again. */
 export function writeEvaluation(runFolder: string, made: EvaluationRecord): void {
-  writeAtomically(pathFor(runFolder, made.summary.id), textOf(made));
+  writeAtomically(pathFor(runFolder, made.summary.id), textOf(runFolder, made));
 }
 
 /**
@@ -119,7 +121,7 @@ export function addEvaluation(runFolder: string, step: number, made: EvaluationR
     const named = { ...made, summary: { ...made.summary, id: `step-${step}-again-${n}` } };
     if (hasEvaluation(runFolder, named.summary.id)) continue;
     try {
-      writeNew(pathFor(runFolder, named.summary.id), textOf(named));
+      writeNew(pathFor(runFolder, named.summary.id), textOf(runFolder, named));
       return named;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -127,7 +129,17 @@ export function addEvaluation(runFolder: string, step: number, made: EvaluationR
   }
 }
 
-const textOf = (made: EvaluationRecord): string => `${JSON.stringify(made)}\n`;
+/** Paths are relative to the run folder, as the manifest's are, so that a project can be moved as a whole. */
+const textOf = (runFolder: string, made: EvaluationRecord): string =>
+  `${JSON.stringify(placed(made, path => pathFrom(runFolder, path)))}\n`;
+
+function placed(made: EvaluationRecord, change: (path: string) => string): EvaluationRecord {
+  const { provenance } = made;
+  if (provenance === undefined) return made;
+  const weights = { ...provenance.weights, folder: change(provenance.weights.folder) };
+  const dataset = { ...provenance.dataset, path: change(provenance.dataset.path) };
+  return { ...made, provenance: { ...provenance, weights, dataset } };
+}
 
 /** Where an evaluation of that name lies, in a folder that is there and holds nothing that killed processes left. */
 function pathFor(runFolder: string, id: string): string {

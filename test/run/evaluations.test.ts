@@ -1,11 +1,11 @@
-/** No evaluation takes the place of another that was asked for by hand. */
+/** No evaluation takes the place of another that was asked for by hand, and all of them can be moved with their project. */
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'mocha';
 import { interceptWrites } from '../../src/run/disk.ts';
-import { addEvaluation, readEvaluation } from '../../src/run/evaluations.ts';
-import { evaluationOf, right, wrong } from '../fakes/evaluations.ts';
+import { addEvaluation, readEvaluation, writeEvaluation } from '../../src/run/evaluations.ts';
+import { evaluationOf, provenance, right, wrong } from '../fakes/evaluations.ts';
 import { inFolder } from './fixtures.ts';
 
 describe('evaluations of one step', () => {
@@ -26,5 +26,25 @@ describe('evaluations of one step', () => {
       );
       for (const { summary } of [first, third])
         assert.deepEqual((await readEvaluation(folder, summary.id)).summary, summary);
+    }));
+});
+
+describe('an evaluation', () => {
+  it('names its files from the run folder, so that it finds them where the project is moved', () =>
+    inFolder(async project => {
+      const [here, there] = [join(project, 'here'), join(project, 'there')];
+      const made = provenance({
+        weights: { folder: join(here, 'run', 'checkpoints', 'step-000008'), hash: 'aa' },
+        dataset: { path: join(here, 'held-out.parquet'), hash: 'bb' },
+      });
+      writeEvaluation(join(here, 'run'), evaluationOf([[right()]], { made }));
+      const stored = readFileSync(join(here, 'run', 'evaluations', 'step-8.json'), 'utf8');
+      assert.match(stored, /"folder":"checkpoints\/step-000008"/);
+      assert.match(stored, /"path":"\.\.\/held-out\.parquet"/);
+      cpSync(here, there, { recursive: true });
+      assert.deepEqual((await readEvaluation(join(here, 'run'), 'step-8')).provenance, made);
+      const moved = (await readEvaluation(join(there, 'run'), 'step-8')).provenance!;
+      assert.equal(moved.weights.folder, join(there, 'run', 'checkpoints', 'step-000008'));
+      assert.equal(moved.dataset.path, join(there, 'held-out.parquet'));
     }));
 });
