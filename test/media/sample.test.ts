@@ -1,7 +1,7 @@
 /** The sample: real places, honest splits, tool text as the live tools give it, demonstrations that teach what they should. */
 import assert from 'node:assert/strict';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import {
   demonstrate,
@@ -237,5 +237,16 @@ describe('the sample', () => {
     const trees = await run.trees();
     assert.equal(trees.length, 72);
     for (const { id } of trees) assert.equal((await run.tree(id)).paths.length, 8);
+  });
+
+  it('has a recorded run that names no place of the machine that made it', async () => {
+    const folder = join(SAMPLE, 'run');
+    for (const { id } of fold(await openRun(folder).events()).evaluations.map(({ summary }) => summary)) {
+      const stored = JSON.parse(await readFile(join(folder, 'evaluations', `${id}.json`), 'utf8')) as {
+        provenance: { weights: { folder: string }; dataset: { path: string } };
+      };
+      const { weights, dataset } = stored.provenance;
+      assert.deepEqual([isAbsolute(weights.folder), isAbsolute(dataset.path)], [false, false]);
+    }
   });
 });
