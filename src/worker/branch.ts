@@ -97,8 +97,9 @@ const growCut = (
     if (ownReward) closers.push(() => ownReward.close());
     const opened = { weights, purpose: 'evaluation', tags: tools.tags } as const;
     const { policy, tokenizer, hash } = await reopenPolicy(run, equipment, opened, closers);
-    const prefix = await completed(cut, request, { tokenizer, tools, config });
     const { at, samples, signal } = request;
+    const completing = completed(cut, request, { tokenizer, tools, config });
+    const prefix = await unlessAborted(completing, signal, calledOff());
     const temperature = request.temperature ?? config.rollout.temperature;
     const seed = request.seed ?? freshSeed(run.folder, tree.id, config.seed);
     // Random numbers go by the place and the seed alone, so that an edit, or other weights, are compared by pairs.

@@ -1,5 +1,6 @@
 /** `rescore RUN`: stored trajectories under other reward settings. Changes nothing in the run, and draws nothing. */
 import { resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { Config } from '../core/config.ts';
 import { toolTags } from '../core/configToolRules.ts';
 import type { RewardConfig } from '../core/configTools.ts';
@@ -63,6 +64,8 @@ export async function rescore(
   try {
     const groups: RescoredGroup[] = [];
     for (const [done, step] of steps.entries()) {
+      // Files are read, and most rewards computed, without a pause in which a signal could be heard.
+      await setImmediate();
       if (signal.aborted)
         throw new FailureError({ where: 'reward', message: 'Scoring again was called off.' });
       const ids = entries.filter(entry => entry.step === step).map(({ id }) => id);

@@ -16,6 +16,7 @@ import { openRun, type Run } from '../../src/run/reader.ts';
 import { branch, type BranchRequest } from '../../src/worker/branch.ts';
 import { runCommand } from '../fakes/commandLine.ts';
 import { makeTinyRun, tinyEquipment } from '../fakes/tinyRun.ts';
+import { sumsTools } from '../fakes/tinyWorld.ts';
 
 describe('branch', () => {
   let parent: string;
@@ -38,8 +39,8 @@ describe('branch', () => {
   });
   after(() => rmSync(parent, { recursive: true }));
 
-  const ask = (request: Partial<BranchRequest> = {}) =>
-    branch(run, tinyEquipment(), {
+  const ask = (request: Partial<BranchRequest> = {}, equipment = tinyEquipment()) =>
+    branch(run, equipment, {
       tree: tree.id,
       at: { path, segment: tool },
       samples: 3,
@@ -164,6 +165,15 @@ describe('branch', () => {
     await assert.rejects(ask({ at: { path, segment: tool, token: 1 } }), /cannot be cut/);
     await assert.rejects(ask({ result: 'x'.repeat(1000) }), /No token is left/);
     assert.deepEqual(counterfactualIds(run.folder), known);
+  });
+
+  it('waits for no tool when it is called off', async () => {
+    const tools = { ...sumsTools(), call: () => new Promise<never>(() => undefined) };
+    const equipment = { ...tinyEquipment(), openTools: () => Promise.resolve(tools) };
+    const ending = new AbortController();
+    const progress = (words: string): void => (words.startsWith('calling') ? ending.abort() : undefined);
+    const at = { path, segment: tree.segments[tool]!.parent };
+    await assert.rejects(ask({ at, signal: ending.signal, progress }, equipment), /called off/);
   });
 
   it('removes what a branch that was killed while it was written has left', async () => {

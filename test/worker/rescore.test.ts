@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import type { Rescored } from '../../src/core/rescore.ts';
 import { openRun } from '../../src/run/reader.ts';
+import { rescore } from '../../src/worker/rescoreCommand.ts';
 import { runCommand, type Said } from '../fakes/commandLine.ts';
 import { makeTinyRun } from '../fakes/tinyRun.ts';
 
@@ -63,6 +64,20 @@ describe('rescore', () => {
     assert.equal(tree.step, 2);
     assert.ok(all.meanAfter > 10);
     assert.equal(err, 'step 1 of 1\n');
+  });
+
+  it('hears between two steps that it is called off', async () => {
+    const run = openRun(folder);
+    const ending = new AbortController();
+    const told: number[] = [];
+    const progress = (done: number): void => {
+      told.push(done);
+      // A signal is heard by the event loop, as this is.
+      setImmediate(() => ending.abort());
+    };
+    const request = { first: 1, last: 2, signal: ending.signal, progress };
+    await assert.rejects(rescore(run, run.manifest.config.reward, request), /called off/);
+    assert.deepEqual(told, [1]);
   });
 
   it('names the file, the line and the key of what is wrong', async () => {

@@ -118,5 +118,6 @@ export interface Policy {
   save(folder: string, withOptimizer: boolean): Promise<void>;
   /** Reads what save wrote, the optimiser's state included where it is there. */
   load(folder: string): Promise<void>;
+  /** Refuses what is still being sampled or scored; nobody needs to wait for it first. */
   close(): Promise<void>;
 }

@@ -11,6 +11,8 @@ interface Engine {
   model: StoredModel;
   sampler: Sampler;
   trainer: Trainer;
+  /** Ends what is being computed, between two graphs. */
+  ending: AbortController;
 }
 
 /** A share of the memory limit goes to cached keys and values, within these bounds. */
@@ -54,11 +56,14 @@ export function createEngine(): Policy {
         if (withOptimizer) await writeOptimizer(folder, model.shape, trainer.optimizer());
       }),
     load: folder => gate.exclusive(() => loadInto(opened(), folder)),
-    close: () =>
-      gate.exclusive(async () => {
+    close() {
+      // Whoever closes does not want what is still being computed: its asker is refused, and the graph that runs is the last.
+      engine?.ending.abort();
+      return gate.exclusive(async () => {
         await Promise.all([engine?.sampler.close(), engine?.trainer.release()]);
         engine = undefined;
-      }),
+      });
+    },
   };
 }
 
@@ -72,6 +77,7 @@ async function openEngine(settings: OpenSettings): Promise<Engine> {
   check(settings, model);
   const { threads, memoryLimitBytes, trainable, maxPathTokens, pieces, stops, endIds } = settings;
   const cacheBytes = Math.min(CACHE.most, Math.max(CACHE.least, memoryLimitBytes * CACHE.share));
+  const ending = new AbortController();
   const sampler = await openSampler({
     shape,
     weights,
@@ -81,8 +87,10 @@ async function openEngine(settings: OpenSettings): Promise<Engine> {
     stops,
     endIds,
     cacheBytes,
+    ending: ending.signal,
   });
-  return { model, sampler, trainer: createTrainer(shape, weights, { threads, memoryLimitBytes, trainable }) };
+  const training = { threads, memoryLimitBytes, trainable, ending: ending.signal };
+  return { model, sampler, trainer: createTrainer(shape, weights, training), ending };
 }
 
 function check({ maxPathTokens, pieces }: OpenSettings, { shape }: StoredModel): void {

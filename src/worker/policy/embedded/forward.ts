@@ -9,7 +9,7 @@ import {
   type DrawKind,
 } from './decodeGraph.ts';
 import { rotaryAngles, type Angles } from './rotary.ts';
-import { compile, float32, int32, type Program, type Tensor } from './sessions.ts';
+import { compile, float32, int32, type CompileOptions, type Program, type Tensor } from './sessions.ts';
 import {
   EMBEDDING,
   FINAL_NORM,
@@ -77,15 +77,14 @@ const HIDDEN = -1e9;
 export async function openForward(
   shape: ModelShape,
   weights: ReadonlyMap<string, Float32Array>,
-  options: { threads: number; tokens: number },
+  { tokens, ...compiling }: CompileOptions & { tokens: number },
 ): Promise<Forward> {
-  const compiling = { threads: options.threads };
   const first = await compile(firstGraph(shape), compiling);
   const middle = shape.layers > 1 ? await compile(middleGraph(shape), compiling) : undefined;
   const lasts = new Map<string, Program>();
   const slots = new Slots(shape);
   const feeds = weightFeeds(shape, weights);
-  const angles = rotaryAngles(shape, options.tokens);
+  const angles = rotaryAngles(shape, tokens);
 
   const layersBeforeLast = async (chunk: Chunk): Promise<{ state: Feeds; shared: Feeds; rotary: Feeds }> => {
     const { ids, shared, rotary } = inputsOf(chunk, { shape, capacity: slots.tokens, angles });

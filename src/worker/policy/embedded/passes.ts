@@ -3,7 +3,7 @@ import { headBackward, headForward, layerBackward, layerForward } from './blocks
 import type { Graph } from './graph.ts';
 import type { Pack } from './plan.ts';
 import { compile, discard, float32 } from './sessions.ts';
-import type { Program, Tensor } from './sessions.ts';
+import type { CompileOptions, Program, Tensor } from './sessions.ts';
 import { keptWidths } from '../../../core/modelMemory.ts';
 import { EMBEDDING, HEAD, layerTensorName, layerTensors, modelTensors } from '../../../core/modelShape.ts';
 import type { ModelShape } from '../../../core/modelShape.ts';
@@ -34,7 +34,7 @@ export interface Model {
 export function makeModel(
   shape: ModelShape,
   weights: ReadonlyMap<string, Float32Array>,
-  threads: number,
+  compiling: CompileOptions,
 ): Model {
   const programs = new Map<string, Promise<Program>>();
   return {
@@ -46,7 +46,7 @@ export function makeModel(
       const key = `${name} ${groups}`;
       const known = programs.get(key);
       if (known) return known;
-      const made = compile(graphs[name](shape, groups).build(), { threads });
+      const made = compile(graphs[name](shape, groups).build(), compiling);
       programs.set(key, made);
       return made;
     },

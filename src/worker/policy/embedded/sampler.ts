@@ -24,6 +24,8 @@ export interface SamplerOptions {
   endIds: readonly number[];
   /** Most memory that cached stretches may take, and again that running paths may take. */
   cacheBytes: number;
+  /** Ends what is being drawn, between two tokens. */
+  ending?: AbortSignal | undefined;
 }
 
 export interface Sampler {
@@ -60,8 +62,8 @@ interface State extends SamplerOptions {
 }
 
 export async function openSampler(options: SamplerOptions): Promise<Sampler> {
-  const { shape, weights, threads, maxPathTokens } = options;
-  const forward = await openForward(shape, weights, { threads, tokens: maxPathTokens });
+  const { shape, weights, threads, maxPathTokens: tokens, ending } = options;
+  const forward = await openForward(shape, weights, { threads, tokens, ending });
   const state: State = {
     ...options,
     forward,

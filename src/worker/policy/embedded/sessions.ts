@@ -25,6 +25,8 @@ export interface Program {
 export interface CompileOptions {
   /** Threads inside one operator. */
   threads: number;
+  /** Once it is aborted no graph runs any more: whoever computes between two graphs ends there. */
+  ending?: AbortSignal | undefined;
 }
 
 export const float32 = (data: Float32Array, dims: readonly number[] = [data.length]): Tensor => ({
@@ -68,7 +70,7 @@ function fromOrt(value: InferenceSession.OnnxValueMapType[string]): Tensor {
 }
 
 /** Throws a FailureError of `policy` where the bytes are no model that the machine can run. */
-export async function compile(model: Uint8Array, { threads }: CompileOptions): Promise<Program> {
+export async function compile(model: Uint8Array, { threads, ending }: CompileOptions): Promise<Program> {
   const session = await InferenceSession.create(model, {
     executionProviders: ['cpu'],
     intraOpNumThreads: threads,
@@ -84,6 +86,7 @@ export async function compile(model: Uint8Array, { threads }: CompileOptions): P
   return {
     inputs: session.inputNames,
     async run(feeds, outputs) {
+      if (ending?.aborted) throw new FailureError({ where: 'policy', message: 'The policy was closed.' });
       const inputs = Object.fromEntries(
         Object.entries(feeds).map(([name, { type, data, dims }]) => [name, new OrtTensor(type, data, dims)]),
       );

@@ -31,6 +31,8 @@ export interface TrainerOptions {
   trainable: boolean;
   /** Tokens that run together; more cost memory, fewer cost time. Default 2048. */
   packTokens?: number;
+  /** Ends a pass, between two layers. */
+  ending?: AbortSignal | undefined;
 }
 
 /** What has been computed, in numbers that do not depend on the machine. */
@@ -260,11 +262,11 @@ interface State {
 function makeState(
   shape: ModelShape,
   weights: ReadonlyMap<string, Float32Array>,
-  { threads, trainable, packTokens, memoryLimitBytes }: TrainerOptions,
+  { threads, trainable, packTokens, memoryLimitBytes, ending }: TrainerOptions,
 ): State {
   const largest = Math.max(...[...modelTensors(shape).values()].map(sizeOf));
   return {
-    model: makeModel(shape, weights, threads),
+    model: makeModel(shape, weights, { threads, ending }),
     sums: { gradients: new Map(), zeros: new Float32Array(trainable ? largest : 0) },
     work: { tokens: 0, backwardTokens: 0, headRows: 0, backwardHeadRows: 0, pairs: 0 },
     budget: packTokens ?? PACK_TOKENS,

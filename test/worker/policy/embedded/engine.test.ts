@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { after, afterEach, before, describe, it } from 'mocha';
 import type { Batch } from '../../../../src/core/batch.ts';
 import type { ObjectiveSettings } from '../../../../src/core/objective.ts';
@@ -153,6 +154,18 @@ describe('the embedded engine', () => {
     await Promise.all([policy.close(), fresh.close()]);
   });
 
+  it('ends what it computes when it is closed, and refuses who asked for it', async () => {
+    const policy = await opened();
+    const asked = [policy.sample(request({ maxTokens: 250 })), policy.score(batch(2).trees, 1)];
+    const refused = asked.map(each =>
+      assert.rejects(each, { name: 'FailureError', message: 'The policy was closed.' }),
+    );
+    // The gate lets them begin first.
+    await setImmediate();
+    await policy.close();
+    await Promise.all(refused);
+  });
+
   it('goes on from what it saved, bit for bit, optimiser included', async () => {
     const policy = await opened();
     await learn(policy, 1);
@@ -226,6 +239,24 @@ describe('the embedded engine', () => {
       await far.close();
       assert.equal(exits, 0);
       await assert.rejects(far.sample(request()), /was closed/);
+    });
+
+    it('hears between two tokens that it is closed', async () => {
+      const policy = await started();
+      await policy.open(settings({ maxPathTokens: 500, endIds: [] }));
+      let isDrawn = false;
+      const [first, long] = [4, 400].map(maxTokens =>
+        policy.sample(request({ key: `${maxTokens}`, maxTokens })),
+      );
+      const refused = assert.rejects(
+        long!.then(() => (isDrawn = true)),
+        { name: 'FailureError', message: 'The policy was closed.' },
+      );
+      // Four tokens of each are drawn by now.
+      await first;
+      await policy.close();
+      await refused;
+      assert.equal(isDrawn, false);
     });
 
     it('rejects everything that was asked when it is killed, and what is asked later', async () => {
