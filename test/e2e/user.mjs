@@ -25,8 +25,9 @@ export function userOf(page) {
     );
 
   /** One question may come right after another, in the same place. */
-  const asked = title =>
-    page.locator('.quick-input-widget:visible .quick-input-title', { hasText: title }).waitFor();
+  const question = title =>
+    page.locator('.quick-input-widget:visible .quick-input-title', { hasText: title });
+  const asked = title => question(title).waitFor();
 
   const command = async title => {
     await page.keyboard.press('F1');
@@ -79,7 +80,11 @@ export function userOf(page) {
         await new Promise(done => setTimeout(done, 300));
         return (await input.inputValue()) === text;
       }, `“${text}” in the answer`);
-      await input.press('Enter');
+      // A box that is late with the focus misses the key.
+      await until(async () => {
+        await input.press('Enter');
+        return vanishes(question(title));
+      }, `the end of the question “${title}”`);
     },
     /** Types an answer to the question of that title, and leaves it there. */
     async type(title, text) {
@@ -160,6 +165,11 @@ const appears = locator =>
       () => true,
       () => false,
     );
+const vanishes = locator =>
+  locator.waitFor({ state: 'hidden', timeout: 3000 }).then(
+    () => true,
+    () => false,
+  );
 const isVisible = locator => locator.isVisible().catch(() => false);
 /** A frame may go away between two looks: then it shows nothing. */
 const textOf = locator => locator.innerText({ timeout: 1000 }).catch(() => '');
