@@ -84,13 +84,18 @@ export function openAppend(path: string, keep?: number): AppendFile {
 /** Appends all bytes or, where that fails, none: what was written of them is cut off again. */
 export function append(file: AppendFile, bytes: Uint8Array): void {
   try {
-    fault('append', file.path, bytes);
-    for (let done = 0; done < bytes.length;) done += fs.writeSync(file.handle, bytes, done);
+    appendAmong(file, bytes);
   } catch (error) {
     fs.truncateSync(file.path, file.length);
     throw error;
   }
   file.length += bytes.length;
+}
+
+/** Appends to a file that others append to as well: where that fails a part may stay, for what is cut off could be theirs. */
+export function appendAmong({ path, handle }: AppendFile, bytes: Uint8Array): void {
+  fault('append', path, bytes);
+  for (let done = 0; done < bytes.length;) done += fs.writeSync(handle, bytes, done);
 }
 
 export function truncate(file: AppendFile, length: number): void {

@@ -9,7 +9,7 @@ import { reportPage } from '../core/reportPage.ts';
 import { FailureError } from '../core/types.ts';
 import { listCheckpoints } from '../run/checkpoint.ts';
 import { loadConfig } from '../run/configFile.ts';
-import { append, makeFolder, openAppend, writeAtomically } from '../run/disk.ts';
+import { makeFolder, writeAtomically } from '../run/disk.ts';
 import { addEvaluation } from '../run/evaluations.ts';
 import { Journal } from '../run/journal.ts';
 import { FILES } from '../run/layout.ts';
@@ -50,8 +50,8 @@ export async function evaluateCommand(call: Call, io: Io): Promise<ExitCode> {
   // Nobody shall wait for numbers that then cannot be written.
   if (page !== undefined) makeFolder(dirname(page));
   io.out.write(`evaluating ${target.folder}\n`);
-  const log = run === undefined ? undefined : openAppend(join(run, FILES.log));
-  const equipment = realEquipment(text => (log ? append(log, Buffer.from(text)) : io.err.write(text)));
+  // The run's log is its worker's, who may be alive and writes it alone.
+  const equipment = realEquipment(text => io.err.write(text));
   const progress = teller(io);
   const measured = await measure(target, equipment, { command: commandOf(call), progress });
   const evaluated = run === undefined ? measured : record(run, target, measured);

@@ -9,7 +9,7 @@ import { FailureError } from '../core/types.ts';
 import { timestamp } from '../run/clock.ts';
 import { loadConfig } from '../run/configFile.ts';
 import { createRun } from '../run/create.ts';
-import { append, openAppend } from '../run/disk.ts';
+import { appendAmong, openAppend } from '../run/disk.ts';
 import { FILES } from '../run/layout.ts';
 import { connectWorker, liveLock } from '../run/lock.ts';
 import { openRun, type Run } from '../run/reader.ts';
@@ -149,13 +149,13 @@ async function attend(folder: string, call: Call, io: Io): Promise<ExitCode> {
 
 /**
  * Writes to the run's log. What cannot be written, for want of space say, is lost: a log must not end the run that it tells of,
- * and the same trouble meets the journal, which does say so.
+ * and the same trouble meets the journal, which does say so. A detached worker's own output goes to the same file.
  */
 export function logTo(folder: string): (text: string) => void {
   const log = openAppend(join(folder, FILES.log));
   return text => {
     try {
-      append(log, Buffer.from(text));
+      appendAmong(log, Buffer.from(text));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     }

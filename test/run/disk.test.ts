@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'mocha';
 import {
   append,
+  appendAmong,
   besideName,
   close,
   interceptWrites,
@@ -36,6 +37,21 @@ describe('disk', () => {
       append(file, Buffer.from('three\n'));
       close(file);
       assert.equal(readFileSync(path, 'utf8'), 'one\nthree\n');
+    }));
+
+  it('cuts nothing off a file that others append to', () =>
+    inFolder(folder => {
+      const path = join(folder, 'log');
+      const [mine, theirs] = [openAppend(path), openAppend(path)];
+      appendAmong(mine, Buffer.from('one\n'));
+      appendAmong(theirs, Buffer.from('two\n'));
+      const restore = interceptWrites(() => {
+        throw new Error('ENOSPC');
+      });
+      assert.throws(() => appendAmong(mine, Buffer.from('three\n')), /ENOSPC/);
+      restore();
+      [mine, theirs].forEach(close);
+      assert.equal(readFileSync(path, 'utf8'), 'one\ntwo\n');
     }));
 
   it('keeps the old file where the new one cannot take its place', () =>

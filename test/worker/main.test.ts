@@ -186,6 +186,7 @@ describe('branchpoint', () => {
       /has no trees of step 9\.\nIts last step with trees is 2\./,
     );
     const page = join(folder, 'report.html');
+    rmSync(join(folder, 'worker.log'));
     const measured = await run('eval', folder, '--tasks', '2', '--json', '--html', page);
     const { accuracy, tasks } = JSON.parse(measured.out.trim().split('\n').at(-1)!) as Record<string, number>;
     assert.deepEqual({ accuracy, tasks }, { accuracy: 0, tasks: 2 });
@@ -205,6 +206,7 @@ describe('branchpoint', () => {
     assert.ok(stop);
     assert.match(readFileSync(page, 'utf8'), /<h2>Failures by reason<\/h2>/);
     assert.match(measured.err, /^2\/2 tasks$/m);
+    assert.equal(existsSync(join(folder, 'worker.log')), false);
   });
 
   it('detaches, answers while it works, pauses, resumes and stops, each by its command', async () => {
