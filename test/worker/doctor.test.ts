@@ -12,14 +12,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import type { CheckResult, CheckStatus } from '../../src/core/checkup.ts';
+import { defaults, type Preset } from '../../src/core/config.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { closeTrees, openTrees, writeTrees } from '../../src/run/trees.ts';
 import { checkConfig, checkRun } from '../../src/worker/doctor.ts';
+import { checkRollout } from '../../src/worker/doctor/rollout.ts';
 import { realEquipment, type Equipment } from '../../src/worker/equipment.ts';
 import { runCommandLine } from '../../src/worker/commands.ts';
 import { makeTinyModel } from '../fakes/tinyModel.ts';
 import { makeTinyRun } from '../fakes/tinyRun.ts';
-import { sumsTools } from '../fakes/tinyWorld.ts';
+import { sums, sumsPolicy, sumsTools, tinyTokenizer } from '../fakes/tinyWorld.ts';
 
 const of = (results: readonly CheckResult[], id: string): CheckResult[] =>
   results.filter(result => result.id === id);
@@ -93,6 +95,33 @@ describe('the doctor', () => {
     const apart = Number(/differ by (\S+) at most/.exec(of(results, 'parity')[0]!.message)![1]);
     assert.ok(apart < 1e-4, String(apart));
     assert.match(of(results, 'masks')[0]!.message, /^[1-9]\d* tokens would be trained/);
+  });
+
+  it('tries the rollout that the config asks for: branching, none, or a budget that a probe splits', async () => {
+    const tried = async (preset: Preset): Promise<{ trees: string; probes: number }> => {
+      const policy = sumsPolicy();
+      const { sample } = policy;
+      let probes = 0;
+      policy.sample = request => {
+        if (request.key.endsWith('/probe/root')) probes++;
+        return sample(request);
+      };
+      const config = defaults(preset);
+      config.rollout.branchProbability = 1;
+      const parts = { tokenizer: { ...tinyTokenizer, files: [] }, tools: sumsTools(), policy };
+      const results = await checkRollout({ ...parts, config, tasks: sums(2) });
+      return { trees: of(results, 'rollout.trees')[0]!.message, probes };
+    };
+    const plain = {
+      trees: '2 trees keep all 13 claims; all 8 trajectories start from the prompt.',
+      probes: 0,
+    };
+    for (const preset of ['grpo', 'dapo', 'gigpo'] as const) assert.deepEqual(await tried(preset), plain);
+    const branching = /^2 trees keep all 13 claims; [1-4] of 8 trajectories branched, the others/;
+    const arpo = await tried('arpo');
+    assert.match(arpo.trees, branching);
+    assert.equal(arpo.probes, 0);
+    assert.equal((await tried('aepo')).probes, 2);
   });
 
   it('calls no tool where only a recording answers', async () => {

@@ -7,12 +7,13 @@ import type { Config } from '../../core/config.ts';
 import { isTrained, responseTokens, type Grown } from '../../core/tree.ts';
 import type { Task } from '../../core/types.ts';
 import type { RunTokenizer } from '../equipment.ts';
+import { rewardSettings } from '../gather.ts';
 import { judgeAll } from '../judges.ts';
 import { collateSettings, creditSettings, objectiveSettings, stepSettings } from '../learn.ts';
 import { brokenReward } from './reward.ts';
 import type { OwnReward } from '../own/reward.ts';
 import type { Policy, Scores } from '../policy/policy.ts';
-import { grow } from '../rollout.ts';
+import { growGroup } from '../preMonitoring.ts';
 import type { ToolPool } from '../tools/tool.ts';
 
 export interface Trial {
@@ -35,8 +36,8 @@ export async function checkRollout(trial: Trial): Promise<CheckResult[]> {
   const config = smaller(trial.config);
   const grown: Grown[] = [];
   for (const [index, task] of trial.tasks.entries())
-    grown.push(await grow(task, { ...trial, config, step: 0, index, tell: () => undefined }));
-  const judged = await judgeTrees(grown, config, trial.ownReward);
+    grown.push(await growGroup(task, { ...trial, config, step: 0, index, tell: () => undefined }));
+  const judged = await judgeTrees(grown, { ...trial, config });
   const trees = grown.map(({ tree }) => tree);
   creditAll(trees, creditSettings(config)).forEach((credit, i) => (trees[i]!.credit = credit));
   return [
@@ -48,19 +49,22 @@ export async function checkRollout(trial: Trial): Promise<CheckResult[]> {
   ];
 }
 
+/** A smaller group, split as the config's is: where all trajectories start from the prompt, or but one may branch, so it is here. */
 function smaller(config: Config): Config {
-  const groupSize = Math.min(TRIED_GROUP, config.rollout.groupSize);
-  const initialRollouts = Math.max(1, Math.min(config.rollout.initialRollouts, Math.ceil(groupSize / 2)));
+  const { groupSize: whole, initialRollouts: initial } = config.rollout;
+  const groupSize = Math.min(TRIED_GROUP, whole);
+  const share = Math.round((groupSize * initial) / whole);
+  const initialRollouts = initial < whole ? Math.max(1, Math.min(groupSize - 1, share)) : groupSize;
   return { ...config, rollout: { ...config.rollout, groupSize, initialRollouts } };
 }
 
 async function judgeTrees(
   grown: readonly Grown[],
-  { reward }: Config,
-  ownReward: Trial['ownReward'],
+  { config, tools, ownReward }: Trial,
 ): Promise<CheckResult[]> {
   const own = ownReward === 'broken' ? undefined : ownReward;
-  const failures = (await Promise.all(grown.map(({ tree }) => judgeAll(tree, reward, own)))).flat();
+  const rewards = { ...rewardSettings(config), tools: tools.tags };
+  const failures = (await Promise.all(grown.map(({ tree }) => judgeAll(tree, rewards, own)))).flat();
   // That its own reward is broken has been said, and what another would give says nothing of this config.
   if (ownReward === 'broken') return [];
   const [failure] = failures;
@@ -76,11 +80,24 @@ function checkTrees(grown: readonly Grown[], config: Config): CheckResult[] {
   const settings = checkSettings(config);
   const findings = grown.flatMap(({ tree, columns }) => checkTree({ tree, columns, settings }));
   if (findings.length === 0)
-    return [ok('rollout.trees', `${grown.length} trees keep all ${Object.keys(CHECKS).length} claims.`)];
+    return [
+      ok(
+        'rollout.trees',
+        `${grown.length} trees keep all ${Object.keys(CHECKS).length} claims; ${originsOf(grown)}.`,
+      ),
+    ];
   return upTo(
     10,
     findings.map(({ id, message }) => wrong(`rollout.${id}`, message)),
   );
+}
+
+function originsOf(grown: readonly Grown[]): string {
+  const paths = grown.flatMap(({ tree }) => tree.paths);
+  const branched = paths.filter(({ origin }) => origin === 'branch').length;
+  return branched === 0
+    ? `all ${paths.length} trajectories start from the prompt`
+    : `${branched} of ${paths.length} trajectories branched, the others start from the prompt`;
 }
 
 function masks(grown: readonly Grown[], { rollout }: Config): CheckResult[] {
