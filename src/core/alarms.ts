@@ -4,7 +4,7 @@
  * are told from the first step on. Knows nothing of views or clocks.
  */
 import type { StepSummary } from './events.ts';
-import type { FinishedStep, RunState } from './fold.ts';
+import type { FinishedStep, RunOutline } from './fold.ts';
 import { glance } from './stepColumns.ts';
 import { quantile } from './summary.ts';
 
@@ -51,7 +51,7 @@ const RECENT = 20;
 type Rule = (steps: readonly FinishedStep[]) => Alarm | undefined;
 
 /** What looks wrong now, the worst first. */
-export function alarms({ summaries, evaluations }: Pick<RunState, 'summaries' | 'evaluations'>): Alarm[] {
+export function alarms({ summaries, evaluations }: Pick<RunOutline, 'summaries' | 'evaluations'>): Alarm[] {
   const found = RULES.map(rule => rule(summaries));
   return [...found, divergence(summaries, evaluations)].filter(alarm => alarm !== undefined);
 }
@@ -59,7 +59,7 @@ export function alarms({ summaries, evaluations }: Pick<RunState, 'summaries' | 
 /**
  * A step that takes much longer than the others. `quietSeconds`: since the last fact of a run that is live.
  */
-export function silence(state: RunState, quietSeconds: number): Alarm | undefined {
+export function silence(state: RunOutline, quietSeconds: number): Alarm | undefined {
   if (state.status !== 'running' || !state.live) return undefined;
   const usual = quantile(
     state.summaries.slice(-RECENT).flatMap(({ summary }) => summary.seconds?.total ?? []),
@@ -251,7 +251,10 @@ const truncation: Rule = steps => {
  * Training goes on rising while held-out accuracy has fallen: the last interval lies below that of the best. The best of many is mostly
  * luck: compared with its value alone, every other policy that stays as it is would be told of after 20 evaluations.
  */
-function divergence(steps: readonly FinishedStep[], evaluations: RunState['evaluations']): Alarm | undefined {
+function divergence(
+  steps: readonly FinishedStep[],
+  evaluations: RunOutline['evaluations'],
+): Alarm | undefined {
   const [last, ...others] = evaluations.toSorted((a, b) => b.step - a.step);
   const earlier = others.filter(
     ({ summary: { dataset, tasks } }) => dataset === last!.summary.dataset && tasks === last!.summary.tasks,

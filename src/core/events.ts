@@ -167,6 +167,12 @@ export type Fact =
   | { type: 'warned'; failure: Failure }
   | { type: 'run-ended'; outcome: 'finished' | 'stopped' | 'failed'; failure?: Failure };
 
+/** The facts that tell of single trees, or of what a step is made of: whoever reads of steps that are finished needs none of them. */
+export const TREE_FACTS = [
+  ...(['step-started', 'tasks-added', 'segment-grown', 'tool-answered'] as const),
+  ...(['branch-decided', 'tree-finished', 'tree-failed'] as const),
+] satisfies readonly Fact['type'][];
+
 export type Event = Stamp & Fact;
 export type EventType = Fact['type'];
 export type EventOf<T extends EventType> = Stamp & Extract<Fact, { type: T }>;

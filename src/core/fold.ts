@@ -71,6 +71,9 @@ export interface RunState {
   last?: { seq: number; at: string };
 }
 
+/** What the facts of whole steps fold to, where those of single trees were left unread (TREE_FACTS): all but the finished trees. */
+export type RunOutline = Omit<RunState, 'trees'>;
+
 export const emptyState = (): RunState => ({
   status: 'starting',
   step: 0,

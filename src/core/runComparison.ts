@@ -1,6 +1,6 @@
 /** Runs side by side: which are the same but for their seed, how the others differ, and what each came to. Knows nothing of files or charts. */
 import { estimate, type Estimate, type Range } from './bootstrap.ts';
-import type { RunState } from './fold.ts';
+import type { RunOutline } from './fold.ts';
 import { streamKey } from './random.ts';
 import { crossing, meanHeight, trailingMeans, type Curve } from './runCurves.ts';
 
@@ -112,7 +112,7 @@ export interface GroupOutcome {
 /** Outcomes of the groups, with tool calls until the reward reached a target. `states` are those of the runs. */
 export function outcomesOf(
   groups: readonly RunGroup[],
-  states: readonly RunState[],
+  states: readonly RunOutline[],
   target: number,
 ): GroupOutcome[] {
   const common = Math.min(...states.map(({ summaries }) => summaries.at(-1)?.step ?? 0));
@@ -175,7 +175,7 @@ function wholeSum(values: readonly (number | undefined)[]): number | undefined {
 }
 
 /** A run's numbers; undefined before its first step is done. */
-function measure({ summaries, evaluations }: RunState, common: number): Measured | undefined {
+function measure({ summaries, evaluations }: RunOutline, common: number): Measured | undefined {
   if (summaries.length === 0) return undefined;
   const rewards = summaries.map(({ summary }) => summary.reward.mean);
   const smoothed = trailingMeans(rewards, SMOOTHED_STEPS);

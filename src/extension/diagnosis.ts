@@ -5,7 +5,7 @@
 import { alarms } from '../core/alarms.ts';
 import { stepTable } from '../core/accounts.ts';
 import type { CheckResult } from '../core/checkup.ts';
-import type { RunState } from '../core/fold.ts';
+import type { RunOutline } from '../core/fold.ts';
 import type { Failure } from '../core/types.ts';
 import type { WorkerStatus } from '../protocol/verbs.ts';
 import type { Manifest } from '../run/manifest.ts';
@@ -18,7 +18,7 @@ const LINES = 200;
 export interface Diagnosed {
   runFolder: string;
   manifest: Manifest;
-  state: RunState;
+  state: RunOutline;
   /** What a live worker says of itself, or why it says nothing; undefined where there is none. */
   worker: WorkerStatus | Failure | undefined;
   checks: readonly CheckResult[];
@@ -87,7 +87,7 @@ export function diagnosis(found: Diagnosed): string {
 }
 
 /** Trees of the step that is under way, with what they wait for. */
-function growing({ live }: RunState): string[] {
+function growing({ live }: RunOutline): string[] {
   if (!live) return [];
   const open = live.trees.filter(({ rewards, failure }) => rewards === undefined && failure === undefined);
   return [

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as vscode from 'vscode';
 import { counted } from '../core/figures.ts';
-import type { FinishedStep, RunState } from '../core/fold.ts';
+import type { FinishedStep, RunOutline } from '../core/fold.ts';
 import { FILES } from '../run/layout.ts';
 import { readManifest } from '../run/manifest.ts';
 import type { RunSummary } from '../run/runs.ts';
@@ -107,7 +107,7 @@ export function runTooltip(run: RunSummary): vscode.MarkdownString {
 
 /** What the rows of a run need to know of it. */
 export interface Known {
-  state: RunState;
+  state: RunOutline;
   checks: CheckSource;
 }
 
@@ -119,7 +119,7 @@ export function partItem(row: Exclude<PartRow, { kind: 'run' }>, known: Known): 
 }
 
 const group =
-  (label: string, icon: string, count: (state: RunState, runFolder: string) => number) =>
+  (label: string, icon: string, count: (state: RunOutline, runFolder: string) => number) =>
   ({ runFolder }: PartRow, { state }: Known): Face => ({
     label,
     icon,
@@ -192,7 +192,7 @@ function stepFace({ step }: RowOf<'step'>, { state }: Known): Face {
 }
 
 /** By halving: a list may ask for each of ten thousand. */
-function summaryOf({ summaries }: RunState, step: number): FinishedStep | undefined {
+function summaryOf({ summaries }: RunOutline, step: number): FinishedStep | undefined {
   let low = 0;
   let high = summaries.length;
   while (low < high) {

@@ -1,7 +1,7 @@
 /** The rows of the run explorer: what each is about and what stands under it. Knows nothing of VS Code, or how a row looks. */
 import type { CheckResult } from '../core/checkup.ts';
 import type { EvaluationSummary } from '../core/events.ts';
-import type { RunState } from '../core/fold.ts';
+import type { RunOutline } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
 import { evaluationIds, readEvaluation } from '../run/evaluations.ts';
 import { checkpointName } from '../run/layout.ts';
@@ -84,7 +84,7 @@ const runRow = (runFolder: string, parent?: GroupRow): Row => ({
 });
 
 /** The rows under a row of a run. Reads trees where it is a step. */
-export async function rowsUnder(row: PartRow, state: RunState, checks: CheckSource): Promise<Row[]> {
+export async function rowsUnder(row: PartRow, state: RunOutline, checks: CheckSource): Promise<Row[]> {
   const { runFolder } = row;
   // The parts of Part are those of PartRow without its place, which is added here.
   const under = (name: string, part: Part): Row => ({
@@ -120,16 +120,16 @@ export async function rowsUnder(row: PartRow, state: RunState, checks: CheckSour
 }
 
 /** Names of evaluations that were made while a worker wrote the journal: nobody told of them there. */
-function untold({ evaluations }: RunState, runFolder: string): string[] {
+function untold({ evaluations }: RunOutline, runFolder: string): string[] {
   const told = new Set(evaluations.map(({ summary }) => summary.id));
   return evaluationIds(runFolder).filter(id => !told.has(id));
 }
 
-export const evaluationCount = (state: RunState, runFolder: string): number =>
+export const evaluationCount = (state: RunOutline, runFolder: string): number =>
   state.evaluations.length + untold(state, runFolder).length;
 
 /** Newest step first; of a step, what was told last first. */
-async function evaluationsOf(state: RunState, runFolder: string): Promise<(Evaluated & { id: string })[]> {
+async function evaluationsOf(state: RunOutline, runFolder: string): Promise<(Evaluated & { id: string })[]> {
   const told = state.evaluations.map(({ step, at, summary }) => ({ id: summary.id, step, at, summary }));
   const read = await Promise.all(
     untold(state, runFolder).map(async id => ({
@@ -151,7 +151,7 @@ async function recorded(runFolder: string, id: string): Promise<Pick<Evaluated, 
   }
 }
 
-function partsOf(state: RunState, runFolder: string): SimplePart[] {
+function partsOf(state: RunOutline, runFolder: string): SimplePart[] {
   const counts = {
     steps: state.step,
     checkpoints: state.checkpoints.length,
@@ -165,7 +165,7 @@ function partsOf(state: RunState, runFolder: string): SimplePart[] {
 
 function stepRows(
   row: RowOf<'steps'> | RowOf<'range'>,
-  state: RunState,
+  state: RunOutline,
   under: (name: string, part: Part) => Row,
 ): Row[] {
   const stepRow = (step: number): Row => under(String(step), { kind: 'step', step });
@@ -201,7 +201,7 @@ function checkRows(
 async function treesOf(
   runFolder: string,
   step: number,
-  state: RunState,
+  state: RunOutline,
 ): Promise<{ tree: string; entry?: TreeEntry }[]> {
   if (state.live?.step === step)
     return state.live.trees

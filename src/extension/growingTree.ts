@@ -1,10 +1,10 @@
 /** A tree that still grows, in the shape of a finished one: numbers without text. Knows nothing of files or views. */
-import type { LiveTree, RunState } from '../core/fold.ts';
+import type { LiveTree, RunOutline } from '../core/fold.ts';
 import type { Listed } from '../core/neighbours.ts';
 import type { Path, Segment, Tree } from '../core/types.ts';
 
 /** The tree as far as the facts tell it; undefined where the step that is under way has none of that name. */
-export function growingTree({ live }: RunState, id: string): Tree | undefined {
+export function growingTree({ live }: RunOutline, id: string): Tree | undefined {
   const tree = live?.trees.find(tree => tree.id === id);
   if (live === undefined || tree === undefined) return undefined;
   const segments = segmentsOf(tree);
@@ -25,7 +25,7 @@ export function growingTree({ live }: RunState, id: string): Tree | undefined {
 }
 
 /** The trees of a run with those that still grow, whose tasks are known by their ids only. */
-export function withGrowing(written: readonly Listed[], { live }: RunState): Listed[] {
+export function withGrowing(written: readonly Listed[], { live }: RunOutline): Listed[] {
   if (live === undefined) return [...written];
   const known = new Set(written.map(({ id }) => id));
   const growing = live.trees

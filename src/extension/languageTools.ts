@@ -2,6 +2,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { branchAccount, stepAccount } from '../core/accounts.ts';
+import { fold } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
 import { openRun } from '../run/reader.ts';
 import type { RunSummary } from '../run/runs.ts';
@@ -20,7 +21,7 @@ const READ: Record<LanguageToolName, Read> = {
   },
   async readStep(app, input) {
     const run = runNamed(app, input.run);
-    const state = await app.runs.state(run.folder);
+    const state = fold(await openRun(run.folder).events());
     const last = state.summaries.at(-1)?.step;
     const step = input.step === undefined ? last : Number(input.step);
     const account = step === undefined ? undefined : stepAccount(state, step);

@@ -1,5 +1,5 @@
 /** Hands facts to one view, one batch outstanding at a time. Knows nothing of webviews or journals. */
-import type { Event } from '../core/events.ts';
+import { type Event, TREE_FACTS } from '../core/events.ts';
 
 export interface Batch {
   from: number;
@@ -80,10 +80,7 @@ export function settled(events: readonly Event[]): Event[] {
   );
 }
 
-const OF_TREES: ReadonlySet<Event['type']> = new Set<Event['type']>([
-  ...(['step-started', 'tasks-added', 'segment-grown', 'tool-answered'] as const),
-  ...(['branch-decided', 'tree-finished', 'tree-failed'] as const),
-]);
+const OF_TREES: ReadonlySet<Event['type']> = new Set(TREE_FACTS);
 
 /** The facts that a view of the steps folds: of those that are finished, nothing about single trees. */
 export function headlines(events: readonly Event[]): Event[] {

@@ -2,7 +2,7 @@
 import type { CheckResult, CheckStatus } from '../core/checkup.ts';
 import { plain } from '../core/explain.ts';
 import { counted } from '../core/figures.ts';
-import type { FinishedStep, LiveTree, RunState } from '../core/fold.ts';
+import type { FinishedStep, LiveTree, RunOutline } from '../core/fold.ts';
 import type { Manifest } from '../run/manifest.ts';
 import type { TreeEntry } from '../run/offsets.ts';
 import type { RunSummary } from '../run/runs.ts';
@@ -172,7 +172,7 @@ export function stepLabel({ step, summary }: FinishedStep): string {
 }
 
 /** What is grown so far of the step that is under way: `3 of 8 trees done, 2 calls under way`, then `learning`. */
-export function liveStepDescription({ trees, tasks }: NonNullable<RunState['live']>): string {
+export function liveStepDescription({ trees, tasks }: NonNullable<RunOutline['live']>): string {
   const done = trees.filter(({ rewards, failure }) => rewards !== undefined || failure !== undefined).length;
   if (done > 0 && done >= tasks.length) return 'learning';
   const calls = trees.reduce((sum, tree) => sum + openCalls(tree), 0);
@@ -196,7 +196,7 @@ export function treeDescription({
 }
 
 /** `sample-1 step 12/40 · R .62 · 3 of 8 trees done`, after an icon; `live` is the step under way. */
-export function statusText(run: RunSummary, live?: RunState['live']): string {
+export function statusText(run: RunSummary, live?: RunOutline['live']): string {
   const status = statusOf(run);
   const phase = status === 'running' && live ? ` · ${liveStepDescription(live)}` : '';
   return `$(${status === 'running' ? 'sync~spin' : RUN_ICONS[status].icon}) ${runTitle(run)} ${runDescription(run)}${phase}`;
@@ -215,7 +215,7 @@ export const accuracyOf = ({
   `${short(accuracy)} [${short(interval[0])}, ${short(interval[1])}]${greedyAccuracy === undefined ? '' : ` · greedy ${short(greedyAccuracy)}`}`;
 
 /** `Training on cpu · python: bubblewrap … · about 1 min`: what a run that has just begun runs on; its pace is that of `like` until it has its own. */
-export function liveLine({ run, steps, summaries }: RunState, like: readonly FinishedStep[]): string {
+export function liveLine({ run, steps, summaries }: RunOutline, like: readonly FinishedStep[]): string {
   const paces = summaries.length > 0 ? summaries : like;
   const seconds = paces.reduce((sum, { summary }) => sum + (summary.seconds?.total ?? 0), 0);
   const minutes = Math.max(1, Math.round(((seconds / paces.length) * steps) / 60));

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Event } from '../core/events.ts';
-import type { RunState } from '../core/fold.ts';
+import type { RunOutline, RunState } from '../core/fold.ts';
 import { emptyState, fold, foldInto } from '../core/fold.ts';
 import { stampOfImport } from '../run/imports/imported.ts';
 import { FILES } from '../run/layout.ts';
@@ -49,7 +49,7 @@ export class Runs implements vscode.Disposable {
   readonly #log: Log;
   readonly #known = new Map<string, Glance>();
   readonly #followed = new Map<string, Followed>();
-  readonly #states = new Map<string, { stamp: string; state: Promise<RunState> }>();
+  readonly #states = new Map<string, { stamp: string; state: Promise<RunOutline> }>();
   readonly #changed = new vscode.EventEmitter<string | undefined>();
   readonly #watched = new Map<string, vscode.Disposable>();
   #timers: Partial<Record<'change' | 'refresh', NodeJS.Timeout>> = {};
@@ -104,14 +104,14 @@ export class Runs implements vscode.Disposable {
     return this.#followed.get(folder)?.state.live;
   }
 
-  /** The state that the facts so far fold to: of a live run always the newest, of an ended one read on demand. */
-  async state(folder: string): Promise<RunState> {
+  /** The state that the facts of whole steps so far fold to: of a live run always the newest, of an ended one read on demand. */
+  async state(folder: string): Promise<RunOutline> {
     const followed = this.#followed.get(folder);
     if (followed?.state.last !== undefined) return followed.state;
     const stamp = (await stampOfFacts(folder)) ?? '';
     const kept = this.#states.get(folder);
     if (kept?.stamp === stamp) return kept.state;
-    const state = openRun(folder).events().then(fold);
+    const state = openRun(folder).events({ headlines: true }).then(fold);
     this.#states.set(folder, { stamp, state });
     for (const oldest of this.#states.keys())
       if (this.#states.size > KEPT_STATES) this.#states.delete(oldest);
@@ -198,7 +198,7 @@ export class Runs implements vscode.Disposable {
     inBackground(
       this.#log,
       `Following ${folder}`,
-      this.#give(folder, { facts: take, restarted }, { signal: followed.stop.signal, headlines: false }),
+      this.#give(folder, { facts: take, restarted }, { signal: followed.stop.signal, headlines: true }),
     );
   }
 

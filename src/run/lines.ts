@@ -22,25 +22,34 @@ export async function* wholeLines(
   path: string,
   from: number,
 ): AsyncGenerator<{ lines: Line[]; next: number }> {
+  for await (const { bytes, at, next } of wholeBytes(path, from)) yield { lines: split(bytes, at), next };
+}
+
+/** The same as bytes that are read from `at` on; the next ones take their place in memory. */
+export async function* wholeBytes(
+  path: string,
+  from: number,
+): AsyncGenerator<{ bytes: Buffer; at: number; next: number }> {
   const handle = await fs.promises.open(path, 'r');
   try {
-    let rest = Buffer.alloc(0);
-    let restAt = from;
-    const chunk = Buffer.allocUnsafe(CHUNK);
+    let buffer = Buffer.allocUnsafe(CHUNK);
+    // What is kept of the chunk before: the beginning of a line.
+    let rest = 0;
+    let at = from;
     for (;;) {
-      const { bytesRead } = await handle.read(chunk, 0, CHUNK, restAt + rest.length);
+      const { bytesRead } = await handle.read(buffer, rest, buffer.length - rest, at + rest);
       if (bytesRead === 0) return;
-      const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
-      const lines = split(bytes, restAt);
-      const used = lines.length === 0 ? 0 : endOf(lines.at(-1)!) - restAt;
-      rest = bytes.subarray(used);
-      restAt += used;
-      if (rest.length > LONGEST)
-        throw new FailureError({
-          where: 'store',
-          message: `${path}: the line at byte ${restAt} has no end.`,
-        });
-      if (lines.length > 0) yield { lines, next: restAt };
+      const end = rest + bytesRead;
+      const used = buffer.lastIndexOf(LINE_FEED, end - 1) + 1;
+      if (used > 0) {
+        yield { bytes: buffer.subarray(0, used), at, next: at + used };
+        buffer.copyWithin(0, used, end);
+      }
+      rest = end - used;
+      at += used;
+      if (rest > LONGEST)
+        throw new FailureError({ where: 'store', message: `${path}: the line at byte ${at} has no end.` });
+      if (rest === buffer.length) buffer = Buffer.concat([buffer], 2 * buffer.length);
     }
   } finally {
     await handle.close();
@@ -90,7 +99,13 @@ export function split(bytes: Buffer, at: number): Line[] {
   for (let start = 0; ;) {
     const end = bytes.indexOf(LINE_FEED, start);
     if (end < 0) return lines;
-    lines.push({ text: bytes.toString('utf8', start, end), offset: at + start, length: end - start });
+    lines.push(lineOf(bytes, { start, end, at }));
     start = end + 1;
   }
 }
+
+/** The line from byte `start` of a span up to its line feed at `end`; the span begins at byte `at` of a file. */
+export const lineOf = (
+  bytes: Buffer,
+  { start, end, at }: { start: number; end: number; at: number },
+): Line => ({ text: bytes.toString('utf8', start, end), offset: at + start, length: end - start });

@@ -8,17 +8,13 @@ import { decodePieces } from '../core/pieces.ts';
 import { FailureError } from '../core/types.ts';
 import { readCounterfactual } from './counterfactuals.ts';
 import { statOf } from './disk.ts';
-import { eventOf } from './eventShape.ts';
 import { FILES } from './layout.ts';
-import type { Line } from './lines.ts';
-import { wholeLines } from './lines.ts';
 import { importOf } from './imports/imported.ts';
-import { readManifest, refuseNewer } from './manifest.ts';
+import { readManifest } from './manifest.ts';
 import type { Looking, TreeEntry } from './offsets.ts';
 import { readOffsets, scan } from './offsets.ts';
+import { readEvents } from './readEvents.ts';
 import type { EventBatch, Run } from './run.ts';
-import { watchSeals } from './seals.ts';
-import { parseLine } from './shape.ts';
 import type { TreeLine } from './treeShape.ts';
 import { readColumns, readTree } from './trees.ts';
 import { watchFolder } from './watch.ts';
@@ -64,9 +60,10 @@ export function openRun(folder: string): Run {
   return {
     folder,
     manifest,
-    events: async () => {
+    events: async ({ headlines = false } = {}) => {
       const events: Event[] = [];
-      for await (const batch of readEvents(folder, { from: 0, seq: undefined })) events.push(...batch.events);
+      for await (const batch of readEvents(folder, { from: 0, seq: undefined, headlines }))
+        for (const event of batch.events) events.push(event);
       return events;
     },
     follow: (from, signal, { headlines = false } = {}) => follow(folder, { from, signal, headlines }),
@@ -101,78 +98,6 @@ async function readPieces(folder: string): Promise<Pieces | undefined> {
   } catch (error) {
     throw new FailureError({ where: 'store', message: `${path}: ${(error as Error).message}` });
   }
-}
-
-/**
- * Whole lines from a byte on as events. `seq` is the number that the first of them must have; undefined for any. For `headlines` the
- * growth of a step waits unread until the step is finished, and then is left out.
- */
-async function* readEvents(
-  folder: string,
-  { from, seq, headlines = false }: { from: number; seq: number | undefined; headlines?: boolean },
-): AsyncGenerator<EventBatch & { seq: number }> {
-  const path = join(folder, FILES.events);
-  if (!statOf(path)) return;
-  let expected = seq;
-  let at = from;
-  let waiting: (Event | Unread)[] = [];
-  const expectSeal = watchSeals(path, from);
-  for await (const { lines, next } of wholeLines(path, from)) {
-    const events: Event[] = [];
-    for (const line of lines) {
-      expectSeal(line);
-      const unread = headlines ? growthOf(line) : undefined;
-      if (unread !== undefined && unread.seq === expected) {
-        waiting.push(unread);
-        expected++;
-        continue;
-      }
-      const read = readEvent(line, path, expected ?? (from === 0 ? 0 : undefined));
-      expected = read.seq + 1;
-      if (!read.event) continue;
-      // What comes after something that waits waits with it, so that all stays in its order.
-      if (waiting.length > 0) waiting.push(read.event);
-      else events.push(read.event);
-      if (read.event.type !== 'step-finished') continue;
-      waiting = waiting.filter(one => !isUnread(one) || one.step > read.event!.step);
-      if (waiting.some(isUnread)) continue;
-      for (const one of waiting.splice(0)) if (!isUnread(one)) events.push(one);
-    }
-    yield { events, from: at, next, seq: expected ?? 0 };
-    at = next;
-  }
-  // The step that is under way.
-  const events = waiting.flatMap(one =>
-    isUnread(one) ? (readEvent(one.line, path, one.seq).event ?? []) : one,
-  );
-  if (events.length > 0) yield { events, from: at, next: at, seq: expected ?? 0 };
-}
-
-/** A line that tells how a tree grew, known by how it begins. */
-interface Unread {
-  line: Line;
-  seq: number;
-  step: number;
-}
-
-const isUnread = (one: Event | Unread): one is Unread => 'line' in one;
-
-const GROWTH =
-  /^\{"seq":(\d+),"at":"[^"\\]*","step":(\d+),"type":"(?:segment-grown|tool-answered|branch-decided)"/;
-
-/** Undefined for any other line, also where it tells that in another form. */
-function growthOf(line: Line): Unread | undefined {
-  const found = GROWTH.exec(line.text);
-  return found ? { line, seq: Number(found[1]), step: Number(found[2]) } : undefined;
-}
-
-function readEvent(line: Line, path: string, expected: number | undefined): { seq: number; event?: Event } {
-  const place = `${path}, byte ${line.offset}: event`;
-  const read = eventOf(parseLine(line, path), place);
-  if (read.event?.type === 'run-started') refuseNewer(read.event, path);
-  if (expected === undefined || read.seq === expected) return read;
-  const message = `${place} has number ${read.seq}, but ${expected} comes next: lines are missing or were changed.`;
-  throw new FailureError({ where: 'store', message, fix: 'Restore the file from a copy.' });
 }
 
 async function* follow(

@@ -14,6 +14,11 @@ export interface EventBatch {
   next: number;
 }
 
+/** `headlines`: what tells of single trees (TREE_FACTS) in steps that finished since need not be read, most of a long journal. */
+export interface Asked {
+  headlines?: boolean;
+}
+
 /** A run folder open for reading. */
 export interface Run {
   readonly folder: string;
@@ -22,12 +27,9 @@ export interface Run {
   /** Throws a FailureError where the run is imported, for then there is none. */
   readonly manifest: Manifest;
   /** All events so far, those that were voided by a resumption included (see core/fold). */
-  events(): Promise<Event[]>;
-  /**
-   * Batches of events from a byte on: at once what is there, then what is added, until the signal is given. For `headlines` what tells
-   * how trees grew in steps that finished since need not be read: most of a long journal.
-   */
-  follow(from: number, signal: AbortSignal, asked?: { headlines?: boolean }): AsyncGenerator<EventBatch>;
+  events(asked?: Asked): Promise<Event[]>;
+  /** Batches of events from a byte on: at once what is there, then what is added, until the signal is given. */
+  follow(from: number, signal: AbortSignal, asked?: Asked): AsyncGenerator<EventBatch>;
   /** All trees in order; of steps that were done again after a resumption only what was written last. */
   trees(looking?: Looking): Promise<TreeEntry[]>;
   /** A tree of the list, or a counterfactual by its id. */

@@ -4,37 +4,19 @@
  * processor time, the best of five; `packMs`: 10,000 finished steps made into columns for the wire.
  */
 /* global AbortController */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packSteps } from '../../src/core/stepColumns.ts';
 import { openRun } from '../../src/run/reader.ts';
-import { sealed, unsealed } from '../../src/run/shape.ts';
+import { longJournal } from './longJournal.mjs';
 import { longRun } from './longRun.mjs';
 
 const { values } = parseArgs({
   options: { steps: { type: 'string', default: '1000' }, json: { type: 'boolean', default: false } },
 });
 const steps = Number(values.steps);
-const sample = 'media/sample/run';
-const folder = mkdtempSync(join(tmpdir(), 'branchpoint-journal-'));
-
-/** The sample's facts again and again, numbered on. */
-function journal() {
-  const facts = readFileSync(join(sample, 'events.jsonl'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map(unsealed)
-    .map(JSON.parse);
-  const grown = facts.filter(({ type, step }) => step > 0 && type !== 'run-ended');
-  const recorded = grown.at(-1).step;
-  const lines = [facts[0]];
-  for (let done = 0; done < steps; done += recorded)
-    for (const fact of grown)
-      if (done + fact.step <= steps) lines.push({ ...fact, seq: lines.length, step: done + fact.step });
-  return lines.map(fact => `${sealed(JSON.stringify(fact))}\n`).join('');
-}
+const folder = longJournal(steps);
 
 async function best(work) {
   let least = Infinity;
@@ -53,16 +35,14 @@ async function follow(end, headlines) {
 }
 
 try {
-  const text = journal();
-  copyFileSync(join(sample, 'run.json'), join(folder, 'run.json'));
-  writeFileSync(join(folder, 'events.jsonl'), text);
+  const { size } = statSync(join(folder, 'events.jsonl'));
   const long = longRun(10_000);
   const result = {
     bench: 'ui-journal',
     steps,
-    journalMiB: Math.round(text.length / 2 ** 20),
-    headlinesMs: await best(() => follow(text.length, true)),
-    allMs: await best(() => follow(text.length, false)),
+    journalMiB: Math.round(size / 2 ** 20),
+    headlinesMs: await best(() => follow(size, true)),
+    allMs: await best(() => follow(size, false)),
     packMs: await best(() => {
       for (let from = 0; from < long.length; from += 2000) packSteps(long.slice(from, from + 2000));
     }),
