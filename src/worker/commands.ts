@@ -74,6 +74,8 @@ export const COMMANDS: Commands = {
     options: {
       seeds: { value: '1,2,3', sentence: 'Seeds of every config.' },
       steps: { value: 'N', sentence: 'Do N steps.' },
+      tasks: { value: 'N', sentence: 'Evaluate on the first N held-out tasks.' },
+      samples: { value: 'N', sentence: 'Sample N trajectories per held-out task.' },
       out: { value: 'DIR', sentence: 'Keep the runs in DIR; what finished there is not repeated.' },
       baseline: { value: 'NAME', sentence: 'Compare with this config; else with the one of preset grpo.' },
       jobs: { value: 'N', sentence: 'Train N at a time; else as many as cores allow.' },

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import * as fs from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { validate, type Config } from '../core/config.ts';
+import type { Config } from '../core/config.ts';
 import type { Event } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
@@ -23,7 +23,7 @@ import {
 import { compareRuns, measureRun, type MeasuredRun } from './comparison.ts';
 import { tableOf } from './comparisonTable.ts';
 import { realEquipment } from './equipment.ts';
-import { logTo, versions } from './launch.ts';
+import { CHANGED_BY, checkedAgain, logTo, versions } from './launch.ts';
 import { evaluationLine, type Screen } from './progress.ts';
 import { work, type Watcher } from './session.ts';
 import { stopOnSignals } from './signals.ts';
@@ -163,26 +163,32 @@ function planOf(call: Call): Plan {
   const cores = availableParallelism();
   const given = numberOption(call, 'jobs', 1);
   const jobs = Math.min(count, given ?? (threads === 0 ? 1 : Math.max(1, Math.floor(cores / threads))));
-  const steps = numberOption(call, 'steps', 1);
+  const [steps, tasks, samples] = (['steps', 'tasks', 'samples'] as const).map(name =>
+    numberOption(call, name, 1),
+  );
   // All configs under one seed before the next one, so that a stopped comparison has whole rows.
   const entries = seeds.flatMap(seed =>
     loaded.map(({ config, file, text }): Entry => {
       const share = config.threads === 0 && jobs > 1 ? Math.max(1, Math.floor(cores / jobs)) : config.threads;
       const name = `${config.name}-seed-${seed}`;
-      const wanted = { ...config, seed, name, runs: out, threads: share, steps: steps ?? config.steps };
-      return { name: config.name, config: checked(wanted), file, text };
+      const evaluation = {
+        ...config.evaluation,
+        tasks: tasks ?? config.evaluation.tasks,
+        samples: samples ?? config.evaluation.samples,
+      };
+      const changed = { seed, name, runs: out, threads: share, steps: steps ?? config.steps, evaluation };
+      return { name: config.name, config: checkedAgain({ ...config, ...changed }, OPTIONS), file, text };
     }),
   );
   refuseUnlike(entries);
   return { entries, baseline: baselineOf(entries, textOption(call, 'baseline')), jobs, out };
 }
 
-function checked(value: Config): Config {
-  const result = validate(value);
-  if ('config' in result) return result.config;
-  const { key, message, fix } = result.problems[0]!;
-  throw new UsageError(`${key} ${message} ${fix}`);
-}
+/** By the keys that they take the place of. */
+const OPTIONS = {
+  ...CHANGED_BY,
+  ...{ seed: 'seeds', 'evaluation.tasks': 'tasks', 'evaluation.samples': 'samples' },
+};
 
 function seedsOf(text: string): number[] {
   const seeds = text.split(',').map(part => (/^\d+$/.test(part.trim()) ? Number(part) : NaN));
@@ -215,7 +221,7 @@ function refuseUnlike(entries: readonly Entry[]): void {
       throw new FailureError({
         where: 'config',
         message: `Of ${basename(file)} and ${basename(first!.file)} only one is evaluated on held-out tasks.`,
-        fix: 'Set evaluation.tasks in both, or to 0 in both.',
+        fix: 'Set evaluation.tasks in both, or to 0 in both; --tasks sets it for all.',
       });
   }
 }

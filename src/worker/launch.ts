@@ -114,10 +114,18 @@ function changed(config: Config, call: Call): Config {
     runs: runs === undefined ? undefined : resolve(runs),
   };
   const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const checked = validate({ ...config, ...changes });
+  return checkedAgain({ ...config, ...changes }, { ...CHANGED_BY, seed: 'seed', name: 'name' });
+}
+
+/** Options of several commands, by the key that they say something else for. */
+export const CHANGED_BY: Readonly<Record<string, string>> = { steps: 'steps', runs: 'out' };
+
+/** A config that options have changed. Throws a UsageError over the first key that is wrong now, by its option where it has one. */
+export function checkedAgain(changed: Config, options: Readonly<Record<string, string>>): Config {
+  const checked = validate(changed);
   if ('config' in checked) return checked.config;
   const { key, message, fix } = checked.problems[0]!;
-  throw new UsageError(`--${key === 'runs' ? 'out' : key} ${message} ${fix}`);
+  throw new UsageError(`${key in options ? `--${options[key]}` : key} ${message} ${fix}`);
 }
 
 /** Works on the run in this process and shows it; signals stop it. */

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
+import { readEvaluation } from '../../src/run/evaluations.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { callsToReach, compareRuns, type Comparison, type MeasuredRun } from '../../src/worker/comparison.ts';
 import { tableOf } from '../../src/worker/comparisonTable.ts';
@@ -168,6 +169,10 @@ describe('branchpoint compare', () => {
       '2,1',
       '--steps',
       '1',
+      '--tasks',
+      '2',
+      '--samples',
+      '3',
       '--out',
       out,
       '--jobs',
@@ -184,6 +189,15 @@ describe('branchpoint compare', () => {
     );
     const folders = readdirSync(out).sort();
     assert.deepEqual(folders, ['plain-seed-1-1', 'plain-seed-2-1', 'tree-seed-1-1', 'tree-seed-2-1']);
+    const evaluations = await Promise.all(
+      folders.map(async name => (await readEvaluation(join(out, name), 'step-1')).outcomes),
+    );
+    // Two tasks of eight, each with a greedy trajectory beside three samples.
+    for (const outcomes of evaluations)
+      assert.deepEqual(
+        outcomes.map(({ trajectories }) => trajectories.length),
+        [4, 4],
+      );
     const journals = folders.map(name => readFileSync(join(out, name, 'events.jsonl'), 'utf8'));
     const second = await run(...argv);
     assert.equal(second.out.match(/has finished already/g)?.length, 4);
@@ -221,6 +235,8 @@ describe('branchpoint compare', () => {
     writeFileSync(join(parent, 'other.jsonl'), JSON.stringify({ question: 'q', answer: 'a' }));
     const one = configured('one', {});
     const other = configured('two', { data: { train: 'other.jsonl', heldOut: 'tasks.jsonl' } });
+    const blind = configured('blind', { data: { train: 'tasks.jsonl' }, evaluation: { tasks: 0 } });
+    const slow = configured('slow', { steps: 4, optimizer: { warmupSteps: 3 } });
     const twin = configured('three', { name: 'one' });
     mkdirSync(join(parent, 'none'), { recursive: true });
     const wrong: [string[], RegExp][] = [
@@ -232,6 +248,13 @@ describe('branchpoint compare', () => {
       [['compare', one, twin], /both have the name one/],
       [['compare', one, '--seeds', '1,1'], /--seeds must be different whole numbers/],
       [['compare', one, '--baseline', 'best'], /--baseline must be one of one, not "best"/],
+      [['compare', one, '--tasks', '0'], /--tasks must be a whole number of at least 1, not "0"/],
+      [['compare', one, '--samples', '2000'], /--samples must be .* 1024/],
+      [['compare', blind, '--tasks', '3'], /--tasks An evaluation of 3 tasks needs held-out tasks/],
+      [
+        ['compare', slow, '--steps', '2'],
+        /: optimizer\.warmupSteps The learning rate would rise over 3 steps/,
+      ],
     ];
     for (const [argv, message] of wrong) {
       const { code, err } = await run(...argv);
