@@ -92,6 +92,17 @@ describe('branching', () => {
     assert.equal('draw' in decision, false);
   });
 
+  it('has a spent budget answer the threshold gate too', () => {
+    const gate: BranchSettings = { ...settings(), gate: 'threshold', threshold: 0.55 };
+    const { outcome, threshold, probability } = decide(question(1, 4), gate, never);
+    assert.deepEqual([outcome, threshold, probability], ['budget', 0.55, 0.7]);
+  });
+
+  it('never branches where the paper’s penalty has left no probability', () => {
+    const { outcome, probability } = decide(question(3), settings(0.5, 0.2, 'paper'), () => 0, 20);
+    assert.deepEqual([outcome, probability], ['refuse', 0]);
+  });
+
   it('records how far repeated branching was damped', () => {
     const { penalty, probability } = decide(question(0.5), settings(0.5, 0.2, 'upstream'), () => 0, 5);
     assert.deepEqual(penalty, { form: 'upstream', consecutive: 5, factor: 0.75 });

@@ -217,6 +217,33 @@ describe('objective', () => {
     assert.equal(dLogProb[0], 0);
   });
 
+  it('tells how much ran into which bound, and how far the policy moved', () => {
+    const moved = (ratio: number, terms: readonly [number, number][]) =>
+      sumsOf(oneToken(terms, { oldLogProbs: Float32Array.of(NaN, -2) }), -2 + Math.log(ratio)).sums;
+    const report = mergeReports([
+      moved(1.5, [
+        [1, 0.5],
+        [-1, 0.125],
+      ]),
+      moved(4, [[-1, 0.25]]),
+      moved(0.5, [[-1, 0.125]]),
+    ]);
+    const { clipFractionHigh, clipFractionLow, dualClipFraction } = report;
+    assert.deepEqual([clipFractionHigh, clipFractionLow, dualClipFraction], [0.5, 0.125, 0.25]);
+    near(report.approximateKl, -(0.625 * Math.log(1.5) + 0.25 * Math.log(4) + 0.125 * Math.log(0.5)));
+    // A ratio far from 1 counts as it is: only what no number can hold is bounded.
+    const free = { ...SETTINGS, dualClip: Infinity };
+    const far = oneToken([[-1, 1]], { oldLogProbs: Float32Array.of(NaN, -6) });
+    near(sumsOf(far, -1, free).sums.policyLoss, Math.exp(5), 1e-3);
+  });
+
+  it('counts a KL of at most 10, and pulls no further beyond it', () => {
+    assert.deepEqual(k3(-9, -1), { value: 10, derivative: 0 });
+    const { value, derivative } = k3(-3, -1);
+    near(value, Math.exp(2) - 3);
+    near(derivative, 1 - Math.exp(2));
+  });
+
   it('agrees with finite differences, KL and entropy bonus included', () => {
     const settings = { ...SETTINGS, klWeight: 0.3, entropyWeight: 0.01 };
     for (const [old, reference, advantage] of [

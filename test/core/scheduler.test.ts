@@ -42,6 +42,8 @@ interface Played {
   drawsUsed: number;
   /** The phases that had something to do, in order. */
   phases: string[];
+  /** What every number was drawn for: path’s key, turn, attempt. */
+  drawnFor: string[];
 }
 
 /** Grows a tree of which slot n says turns[n] one after the other, and draws[0], draws[1], … are drawn. */
@@ -54,8 +56,9 @@ function play(
   let growth = scheduler.plant(given, { tokens: 3, text: 'prompt' });
   const said = new Map<number, number>();
   const phases: string[] = [];
-  let drawsUsed = 0;
-  const draw = () => draws[drawsUsed++] ?? assert.fail('more numbers were drawn than scripted');
+  const drawnFor: string[] = [];
+  const draw: scheduler.Draw = (...key) =>
+    draws[drawnFor.push(key.join(' ')) - 1] ?? assert.fail('more numbers were drawn than scripted');
   const scripted = (path: number): Scripted =>
     turns[path]?.[said.get(path) ?? 0] ?? assert.fail(`path ${path} has no turn`);
   for (let plan = scheduler.plan(growth); plan.phase !== 'done'; plan = scheduler.plan(growth)) {
@@ -84,16 +87,19 @@ function play(
       });
       growth = scheduler.apply(growth, { phase: 'turn', turns: done.reverse() }, draw);
     } else {
-      const answers = plan.calls.map(({ path, tool, argument, room }) => ({
+      const answers = plan.calls.map(({ path, tool, argument, room, limit }) => ({
         path,
         tokens: Math.min(room, resultTokens),
         text: '',
-        call: { tool, argument, outcome: 'ok', latencyMs: 1, shared: false } as const,
+        call: {
+          ...{ tool, argument, latencyMs: 1, shared: false },
+          outcome: limit === undefined ? ('ok' as const) : ('refused' as const),
+        },
       }));
       growth = scheduler.apply(growth, { phase: 'call', answers: answers.reverse() }, draw);
     }
   }
-  return { growth, drawsUsed, phases };
+  return { growth, drawsUsed: drawnFor.length, phases, drawnFor };
 }
 
 const outcomes = ({ growth }: Played) => growth.decisions.map(({ path, outcome }) => `${path} ${outcome}`);
@@ -238,6 +244,74 @@ describe('scheduler', () => {
       played.growth.tips.map(({ key }) => key),
       ['0', '0/1.0', '0/1.2', '3'],
     );
+    assert.deepEqual(played.drawnFor, ['0 1 0', '0 1 1', '0 1 2'], 'each try has a number of its own');
+  });
+
+  it('asks the threshold gate once, since a further try would be answered alike', () => {
+    const turns: Scripted[][] = [
+      [
+        [0.4, 'call'],
+        [0.5, 'answer'],
+      ],
+      [[0.5, 'answer']],
+      [[0.5, 'answer']],
+      [[0.5, 'answer']],
+    ];
+    const given = rules({ initial: 1, total: 4, beamSize: 4, gate: 'threshold' });
+    assert.deepEqual(outcomes(play({ ...given, threshold: 0.6 }, turns, [])), ['0 refuse']);
+    const passed = play({ ...given, threshold: 0.51 }, turns, []);
+    assert.deepEqual(outcomes(passed), ['0 branch', '0 branch', '0 branch']);
+  });
+
+  it('gives a branch what its source left of tokens and calls', () => {
+    const turns: Scripted[][] = [
+      [
+        [0.4, 'call', 30],
+        [0.5, 'answer', 10],
+      ],
+      [
+        [0.5, 'call', 5],
+        [0.5, 'answer', 30],
+      ],
+    ];
+    const given = rules({ initial: 1, total: 2, callLimit: 2, maxResponseTokens: 50 });
+    const { growth } = play(given, turns, [0]);
+    // 30 and the result's 4 were there before it; 5, 4 and 7 of 30 fit behind them.
+    assert.deepEqual(
+      growth.tips.map(({ response, calls, stop }) => [response, calls, stop]),
+      [
+        [44, 1, 'answer'],
+        [50, 2, 'length'],
+      ],
+    );
+  });
+
+  it('ends a trajectory, or answers it with a message, at the limit of one tool as at that of all', () => {
+    const turns: Scripted[][] = [
+      [...Array.from({ length: 3 }, (): Scripted => [0.5, 'call']), [0.5, 'answer']],
+      [],
+    ];
+    const given = rules({ initial: 1, total: 1, toolLimits: { search: 1, toString: 0 } });
+    const ended = play(given, turns, []);
+    assert.deepEqual([stops(ended), ended.growth.tips[0]!.calls], [['call-limit'], 1]);
+    const told = play({ ...given, onLimit: 'message' }, turns, []);
+    assert.deepEqual([stops(told), told.growth.tips[0]!.calls], [['answer'], 1]);
+    assert.deepEqual(
+      told.growth.segments.flatMap(({ call }) => call?.outcome ?? []),
+      ['ok', 'refused', 'refused'],
+    );
+    // A message brings nothing that could be asked about: one question, at the tool's own answer.
+    const asking = { ...given, initial: 1, total: 2, onLimit: 'message' } as const;
+    const asked = play(asking, [turns[0]!, [[0.5, 'answer']]], [0.9]);
+    assert.deepEqual(outcomes(asked), ['0 refuse']);
+  });
+
+  it('ends a trajectory that calls with nothing to ask', () => {
+    const growth = scheduler.plant(rules({ initial: 1, total: 1 }), { tokens: 1, text: '' });
+    const end = { type: 'call', tool: 'search', argument: '' } as const;
+    const turn: Turn = { path: 0, tokens: 3, text: '', window: { entropy: 1, tokens: 3 }, end };
+    const next = scheduler.apply(growth, { phase: 'turn', turns: [turn] }, () => 0);
+    assert.deepEqual([next.phase, next.tips[0]!.stop, next.tips[0]!.calls], ['done', 'empty-call', 0]);
   });
 
   const calls = (count: number): Scripted[] => [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { credit, type CreditSettings } from '../../src/core/advantage.ts';
-import { prefixWeights, segmentCredit } from '../../src/core/segmentCredit.ts';
+import { advantageOf, isInLoss, prefixWeights, segmentCredit } from '../../src/core/segmentCredit.ts';
 import type { Tree } from '../../src/core/types.ts';
 import { attributionTree } from '../fakes/attributionTree.ts';
 
@@ -41,5 +41,33 @@ describe('a segment’s credit', () => {
       assert.deepEqual([shared!.times, shared!.sum.toFixed(4)], [2, '-0.4500'], used);
       assert.deepEqual([single!.times, single!.sum.toFixed(4)], [1, '0.8250'], used);
     }
+  });
+
+  it('on a trajectory is what the update used of it, or the kind that is asked for', () => {
+    const step = credited('step');
+    const shown = (tree: Tree, choice: 'used' | 'soft' | 'hard') =>
+      [0, 2].map(path => advantageOf(tree, path, 1, choice)!.toFixed(4)).join(' ');
+    assert.equal(shown(step, 'used'), '0.9688 -1.6563', 'the turn’s own comparison included');
+    assert.equal(shown(step, 'soft'), '0.8250 -1.2750');
+    assert.equal(shown(credited('soft'), 'used'), '0.8250 -1.2750');
+    assert.equal(shown(credited('hard'), 'used'), '-0.2250 -0.2250');
+    assert.equal(shown(credited('soft'), 'hard'), '-0.2250 -0.2250');
+    assert.equal(advantageOf(step, 0, 2, 'used'), undefined, 'a result has none');
+    const { credit: _, ...uncredited } = step;
+    assert.equal(advantageOf(uncredited, 0, 1, 'used'), undefined);
+  });
+
+  it('belongs to what the loss saw: forced text only where it was trained, and nothing of a counterfactual', () => {
+    const { tree } = attributionTree();
+    const segments = tree.segments.map((segment, i) =>
+      i === 6 ? { ...segment, kind: 'forced' as const } : segment,
+    );
+    const forced = (trainForced: boolean): Tree => ({
+      ...{ ...tree, segments },
+      credit: credit({ ...tree, segments }, { credit: 'soft', scale: 'none', trainForced }),
+    });
+    assert.deepEqual([isInLoss(forced(true), 6), isInLoss(forced(false), 6)], [true, false]);
+    assert.deepEqual([isInLoss(tree, 1), isInLoss(tree, 2), isInLoss(tree, 0)], [true, false, false]);
+    assert.equal(isInLoss({ ...tree, id: '3.0~1' }, 1), false);
   });
 });

@@ -43,19 +43,32 @@ describe('step-level credit', () => {
       ...tree,
       segments: tree.segments.map((segment, index) => (index === 6 ? { ...segment, parent: 7 } : segment)),
     };
+    const call = { tool: 'search', outcome: 'ok', latencyMs: 1, shared: false } as const;
     // Path 3 gets a result of its own before its turn: the same text is the same state, another text is not.
     const withResult = (text: string): Tree => ({
       ...again,
       segments: [
-        ...tree.segments.slice(0, 6),
-        { parent: 0, kind: 'tool', start: 0, count: 0, text, turn: 1 },
+        ...tree.segments.slice(0, 2),
+        { ...tree.segments[2]!, call: { ...call, argument: 'one' } },
+        ...tree.segments.slice(3, 6),
+        { parent: 0, kind: 'tool', start: 0, count: 0, text, turn: 1, call: { ...call, argument: 'other' } },
         { ...tree.segments[6]!, parent: 6 },
       ],
       paths: tree.paths.map((path, index) => (index === 3 ? { ...path, leaf: 7 } : path)),
     });
-    // 1.1, −1 and 1: mean 1.1/3.
+    // 1.1, −1 and 1: mean 1.1/3. What was asked for does not matter, only what came back.
     near(credit(withResult(''), SETTINGS).steps![7]![0]!, 0.5 * (1 - 1.1 / 3));
     assert.deepEqual(credit(withResult('other'), SETTINGS).steps![7], [0]);
+  });
+
+  it('teaches where all earned the same, but one of them in fewer turns', () => {
+    const { tree } = attributionTree([1, 1, 1, 1]);
+    const judged = credit(tree, SETTINGS);
+    assert.deepEqual(judged.soft, [0, 0, 0, 0]);
+    // After the prompt: returns .5, 1, .5, 1 of two turns and of one.
+    near(judged.steps![4]![0]!, 0.125);
+    assert.equal(isFlat(judged), false);
+    assert.equal(isFlat(credit(tree, { ...SETTINGS, stepDiscount: 1 })), true);
   });
 
   it('reaches the batch as one term per trajectory, and adds to 0 over each state', async () => {
