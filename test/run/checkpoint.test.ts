@@ -1,6 +1,14 @@
 /** A checkpoint is whole or not there. */
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'mocha';
 import {
@@ -9,6 +17,7 @@ import {
   pruneCheckpoints,
   saveCheckpoint,
 } from '../../src/run/checkpoint.ts';
+import type { FailureError } from '../../src/core/types.ts';
 import { interceptWrites } from '../../src/run/disk.ts';
 import { inFolder } from './fixtures.ts';
 
@@ -90,6 +99,30 @@ describe('checkpoint', () => {
       );
       assert.match(last.skipped[1] ?? '', /step-000003 .* has 8 bytes instead of 7/);
       assert.match(last.skipped[2] ?? '', /step-000002 .* checkpoint\.json cannot be read/);
+    }));
+
+  it('is passed over where what it says of itself was changed', () =>
+    inFolder(async run => {
+      for (const step of [1, 2]) await save(run, step);
+      const path = join(run, 'checkpoints/step-000002/checkpoint.json');
+      writeFileSync(path, readFileSync(path, 'utf8').replace('"journalSeq": 200', '"journalSeq": 201'));
+      const last = await lastCheckpoint(run);
+      assert.equal(last?.state.step, 1);
+      assert.match(
+        last.skipped.join(),
+        /step-000002 .*checkpoint\.json is not what was written \(checksum\)/,
+      );
+    }));
+
+  it('is missed with all the reasons where there are only broken ones, and none is begun again without', () =>
+    inFolder(async run => {
+      for (const step of [1, 2]) await save(run, step);
+      rmSync(join(run, 'checkpoints/step-000002/optimizer.safetensors'));
+      appendFileSync(join(run, 'checkpoints/step-000001/model.safetensors'), 'x');
+      await assert.rejects(lastCheckpoint(run), ({ failure }: FailureError) => {
+        assert.match(failure.message, /step-000002 has no optimiser state.*step-000001 is passed over/);
+        return failure.fix === 'Restore one of them from a copy, or start a new run.';
+      });
     }));
 
   it('keeps all weights but only the newest optimiser states', () =>

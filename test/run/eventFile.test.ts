@@ -45,6 +45,20 @@ describe('TensorBoard’s event files', () => {
       assert.deepEqual(bytes, Buffer.concat([record(version), record(scalar)]));
     }));
 
+  it('tell that what an earlier file says of later steps is void', () =>
+    inFolder(folder => {
+      const restore = setClock(() => 1_000);
+      openEventFile(folder, 3).close();
+      restore();
+      const bytes = readFileSync(join(folder, readdirSync(folder)[0]!));
+      // step 3, session_log { status: START }
+      assert.deepEqual(
+        bytes.subarray(-29),
+        record(Buffer.from('09000000000000f03f10033a020801', 'hex')).subarray(-29),
+      );
+      assert.equal(bytes.length, 16 + 24 + 16 + 15);
+    }));
+
   it('are read by TensorBoard, which forgets what a later file does again (skipped where Python has it not)', async function () {
     this.timeout(60_000);
     if (spawnSync(PYTHON, ['-c', 'import tensorboard']).status !== 0) return this.skip();

@@ -22,6 +22,7 @@ import { Journal } from '../../src/run/journal.ts';
 import { acquireLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { readLabel, writeLabel } from '../../src/run/label.ts';
+import { sealed } from '../../src/run/shape.ts';
 import { glanceAt, stampOfFacts, summarizeRun, type RunSummary } from '../../src/run/runs.ts';
 import { closeTrees, openTrees } from '../../src/run/trees.ts';
 import { STARTED, finished, inFolder, smallTree, writeTree } from './fixtures.ts';
@@ -159,6 +160,40 @@ describe('reader', () => {
       assert.deepEqual(read, tree);
       assert.deepEqual(await run.columns('2.0'), columns);
       await assert.rejects(run.tree('9.9'), /has no tree 9\.9/);
+    }));
+
+  it('does not believe an index that misleads, though it is whole', () =>
+    inFolder(async project => {
+      const { folder } = await newRun(project);
+      record(folder);
+      const path = join(folder, 'trees.index');
+      const swapped = readFileSync(path, 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map(line =>
+          line.replace(/,"crc":\d+\}$/, '}').replace(/"id":"(\d)/, (_, id) => `"id":"${3 - Number(id)}`),
+        )
+        .map(line => `${sealed(line)}\n`);
+      writeFileSync(path, swapped.join(''));
+      const run = openRun(folder);
+      assert.deepEqual((await run.trees())[0]!.id, '2.0', 'the index is read');
+      assert.equal((await run.tree('1.0')).step, 1);
+      assert.equal((await run.tree('2.0')).step, 2);
+    }));
+
+  it('refuses a fact that has lost its checksum, and may say anything', () =>
+    inFolder(async project => {
+      const { folder } = await newRun(project);
+      record(folder);
+      const path = join(folder, 'events.jsonl');
+      const lines = readFileSync(path, 'utf8').split('\n');
+      lines[3] = lines[3]!.replace(/,"crc":\d+\}$/, '}').replace('0.25', '0.95');
+      writeFileSync(path, lines.join('\n'));
+      const place = `events\\.jsonl, byte ${Buffer.byteLength(lines.slice(0, 3).join('\n')) + 1}: `;
+      await assert.rejects(openRun(folder).events(), {
+        name: 'FailureError',
+        message: new RegExp(`${place}the line has lost its checksum`),
+      });
     }));
 
   it('opens a run without events or trees', () =>

@@ -60,6 +60,20 @@ describe('trajectories as parquet', () => {
       assert.deepEqual([second!['origin'], second!['decisions']], ['branch', []]);
     }));
 
+  it('have no numbers for trees that were neither judged nor credited', () =>
+    inFolder(async folder => {
+      const { tree, columns } = smallTree(41, 0);
+      const { credit: _, ...dropped } = tree;
+      const paths = tree.paths.map(({ reward: _, ...path }) => path);
+      const name = await writeTrajectories(folder, 41, [{ tree: { ...dropped, paths }, columns }], false);
+      for (const row of await readBack(join(folder, name))) {
+        for (const column of ['advantage', 'reward', 'correct', 'reason', 'answer'])
+          assert.equal(row[column] ?? null, null, column);
+        const segments = row['segments'] as { credit?: number }[];
+        assert.deepEqual(new Set(segments.map(({ credit }) => credit ?? null)), new Set([null]));
+      }
+    }));
+
   it('hold what random trees hold, written twice as once', () =>
     inFolder(async folder => {
       const grown = await Promise.all([1, 2, 3, 4].map(seed => randomTree(seed)));

@@ -16,6 +16,7 @@ import { readOffsets, scan } from '../../src/run/offsets.ts';
 import { searchTrees } from '../../src/run/search.ts';
 import type { TreeFiles } from '../../src/run/trees.ts';
 import { closeTrees, openTrees, readColumns, readTree, writeTrees } from '../../src/run/trees.ts';
+import { treeLine } from '../../src/run/treeShape.ts';
 import type { TokenColumns, Tree } from '../../src/core/types.ts';
 import { inFolder, smallTree, writeTree } from './fixtures.ts';
 
@@ -222,6 +223,32 @@ describe('trees', () => {
       assert.equal(statSync(join(folder, 'tokens.bin')).size, 0);
     }));
 
+  it('are refused where their parts point at what they do not have', () => {
+    const { tree, columns } = smallTree(1, 0);
+    const line = { ...tree, tokens: { offset: 0, count: columns.ids.length } };
+    assert.equal(treeLine(line, 'tree').id, '1.0');
+    const [first, second] = tree.paths;
+    const decision = tree.decisions[0]!;
+    const credit = tree.credit!;
+    for (const [broken, why] of [
+      [{ segments: [] }, /segments is empty/],
+      [
+        { segments: [{ ...tree.segments[0]!, parent: 0 }, ...tree.segments.slice(1)] },
+        /segments\[0\]\.parent is 0/,
+      ],
+      [{ tokens: { offset: 0, count: 11 } }, /ends after the tree’s 11 tokens/],
+      [{ paths: [first, { ...second!, from: { path: 2, segment: 0 } }] }, /paths\[1\]\.from points outside/],
+      [{ paths: [first, { ...second!, from: { path: 0, segment: 9 } }] }, /paths\[1\]\.from points outside/],
+      [{ decisions: [{ ...decision, segment: 9 }] }, /decisions\[0\] points outside/],
+      [{ decisions: [{ ...decision, path: 2 }] }, /decisions\[0\] points outside/],
+      [{ decisions: [{ ...decision, child: 2 }] }, /decisions\[0\]\.child is no path/],
+      [{ credit: { ...credit, soft: [0] } }, /credit\.soft has not one entry per path/],
+      [{ credit: { ...credit, hard: [] } }, /credit\.hard has not one entry per segment/],
+      [{ credit: { ...credit, steps: [] } }, /credit\.steps has not one entry per segment/],
+    ] as const)
+      assert.throws(() => treeLine({ ...line, ...broken }, 'tree'), why);
+  });
+
   it('leave whole files behind when the disk fails in the middle', () =>
     inFolder(async folder => {
       write(folder, 1);
@@ -279,6 +306,8 @@ describe('offsets', () => {
         whole.slice(0, whole.length / 2),
         'x\n' + whole,
         whole.replace('"offset":0', '"offset":1'),
+        // Without its checksum an entry may say anything.
+        whole.replace(/"question":"What is (.*),"crc":\d+\}/, '"question":"Where is $1}'),
         '',
       ]) {
         writeFileSync(path, text);
