@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import parquet, { type Column } from 'parquetjs-lite';
+import { alternativeStarts } from '../core/alternatives.ts';
 import { isTrained, pathsThrough, responseText, segmentsOf, type Grown } from '../core/tree.ts';
 import type { Decision, Path, Tree } from '../core/types.ts';
 import { makeFolder, writeAtomically } from './disk.ts';
@@ -19,6 +20,8 @@ const of = (type: string, optional: boolean): Column => ({
 const TEXT = of('UTF8', false);
 const COUNT = of('INT32', false);
 const NUMBER = of('DOUBLE', false);
+/** As the run stores numbers of tokens. */
+const SINGLE = of('FLOAT', false);
 const YES = of('BOOLEAN', false);
 const MAYBE_TEXT = of('UTF8', true);
 const MAYBE_COUNT = of('INT32', true);
@@ -86,6 +89,19 @@ const COLUMNS: Record<string, Column> = {
       child: MAYBE_COUNT,
     },
   }),
+  /** The tokens that the policy drew on the trajectory, each with the likeliest ones there; null where those were not recorded. */
+  drawn_tokens: {
+    ...list({
+      fields: {
+        segment: COUNT,
+        id: COUNT,
+        log_prob: SINGLE,
+        /** Likeliest first, the drawn one among them or not. */
+        alternatives: list({ fields: { id: COUNT, log_prob: SINGLE } }),
+      },
+    }),
+    optional: true,
+  },
 };
 
 /** Large pages: texts are long, and each page costs a header. */
@@ -98,7 +114,13 @@ export async function writeTrajectories(
   grown: readonly Grown[],
   trainForced: boolean,
 ): Promise<string> {
-  const rows = grown.flatMap(({ tree }) => tree.paths.map((_, path) => rowOf(tree, path, trainForced)));
+  const rows = grown.flatMap(({ tree, columns }) => {
+    const drawn = drawnRows({ tree, columns });
+    return tree.paths.map((_, path) => ({
+      ...rowOf(tree, path, trainForced),
+      ...(drawn && { drawn_tokens: listed(segmentsOf(tree, path).flatMap(segment => drawn[segment]!)) }),
+    }));
+  });
   const bytes = await encodeRows(rows);
   makeFolder(join(runFolder, FILES.trajectories));
   const name = `${FILES.trajectories}/${checkpointName(step)}.parquet`;
@@ -167,6 +189,26 @@ function segmentRow(tree: Tree, segment: number, trainForced: boolean): object {
     outcome: call?.outcome,
     latency_ms: call?.latencyMs,
   };
+}
+
+/** [segment] its drawn tokens; undefined where their alternatives were not recorded. */
+function drawnRows({ tree, columns }: Grown): object[][] | undefined {
+  const { ids, samplerLogProbs, alternatives } = columns;
+  if (alternatives === undefined) return undefined;
+  const starts = alternativeStarts(columns);
+  const likely = (from: number): object[] =>
+    Array.from(alternatives.ids.subarray(from, from + alternatives.k), (id, i) => ({
+      id,
+      log_prob: alternatives.logProbs[from + i],
+    }));
+  return tree.segments.map(({ start, count }, segment) =>
+    Array.from({ length: count }, (_, i) => start + i)
+      .filter(token => starts[token]! >= 0)
+      .map(token => ({
+        ...{ segment, id: ids[token], log_prob: samplerLogProbs[token] },
+        alternatives: listed(likely(starts[token]!)),
+      })),
+  );
 }
 
 function decisionRow({
