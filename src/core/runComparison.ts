@@ -2,6 +2,7 @@
 import { estimate, type Estimate, type Range } from './bootstrap.ts';
 import type { RunOutline } from './fold.ts';
 import { streamKey } from './random.ts';
+import { glance } from './stepColumns.ts';
 import { crossing, meanHeight, trailingMeans, type Curve } from './runCurves.ts';
 
 /** What a run was started from. */
@@ -177,11 +178,11 @@ function wholeSum(values: readonly (number | undefined)[]): number | undefined {
 /** A run's numbers; undefined before its first step is done. */
 function measure({ summaries, evaluations }: RunOutline, common: number): Measured | undefined {
   if (summaries.length === 0) return undefined;
-  const rewards = summaries.map(({ summary }) => summary.reward.mean);
+  const rewards = summaries.map(step => glance(step).reward.mean);
   const smoothed = trailingMeans(rewards, SMOOTHED_STEPS);
   const sums = (of: (summary: (typeof summaries)[number]['summary']) => number): number[] => {
     let sum = 0;
-    return summaries.map(({ summary }) => (sum += of(summary)));
+    return summaries.map(step => (sum += of(glance(step))));
   };
   const calls = sums(({ toolCalls }) => toolCalls.total);
   // The first steps' means are of fewer: they are neither the best of so many in a row nor at the target, unless the run has no more.
@@ -193,8 +194,8 @@ function measure({ summaries, evaluations }: RunOutline, common: number): Measur
     // One of the compared runs has no step that this one has, too.
     area: Number.isNaN(area) ? undefined : area,
     toolCalls: calls.at(-1)!,
-    sampledTokens: wholeSum(summaries.map(({ summary }) => summary.tokens?.sampled)),
-    seconds: wholeSum(summaries.map(({ summary }) => summary.seconds?.total)),
+    sampledTokens: wholeSum(summaries.map(step => glance(step).tokens?.sampled)),
+    seconds: wholeSum(summaries.map(step => glance(step).seconds?.total)),
     heldOut: evaluations.at(-1)?.summary.accuracy,
     smoothed: { xs: calls.slice(-whole.length), ys: whole },
   };

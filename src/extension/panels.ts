@@ -79,17 +79,16 @@ interface OpenPanel {
   session?: Session;
 }
 
-/** Which runs a view follows, which of their facts it folds, whether these are headlines, and whether it takes those of many steps in columns. */
+/** Which runs a view follows, which of their facts it folds, and whether these are headlines: then it takes those of many steps in columns. */
 const FOLLOWED: Record<
   ViewKind,
   {
     runs(subject: ViewSubject): readonly string[];
     facts(events: readonly Event[]): Event[];
     isBrief?: boolean;
-    isPacked?: boolean;
   }
 > = {
-  dashboard: { runs: ({ runFolder }) => [runFolder], facts: headlines, isBrief: true, isPacked: true },
+  dashboard: { runs: ({ runFolder }) => [runFolder], facts: headlines, isBrief: true },
   tree: { runs: ({ runFolder }) => [runFolder], facts: settled },
   evaluation: { runs: () => [], facts: settled },
   compare: { runs: foldersOf, facts: summed, isBrief: true },
@@ -243,10 +242,10 @@ export class Panels implements vscode.Disposable {
     // A view may ask twice before the first turn.
     opened.session?.end('The view began again.');
     const { remote: view, close } = connect<ViewVerbs>(port);
-    const { runs, facts, isBrief = false, isPacked = false } = FOLLOWED[opened.kind];
+    const { runs, facts, isBrief = false } = FOLLOWED[opened.kind];
     const fed = runs(opened.subject).map((folder, run) => {
       const pump: Pump = makePump(
-        batch => view.events({ ...batch, ...(isPacked && packSteps(batch.events)), run }),
+        batch => view.events({ ...batch, ...(isBrief && packSteps(batch.events)), run }),
         error => this.#log.error(`View: ${inFull(toFailure(error))}`),
       );
       const taker = {

@@ -206,7 +206,7 @@ export async function openView(
   });
   const { class: name, ...variables } = THEMES[theme];
   const style = Object.entries(variables).map(([key, value]) => `--vscode-${key}: ${value};`);
-  const batches = batchesOf(events, batch, view === 'dashboard');
+  const batches = batchesOf(events, batch, ['dashboard', 'compare'].includes(view));
   const start = JSON.stringify({ batches, answers, data }).replaceAll('</', '<\\/');
   writeFileSync(join(folder, 'host.js'), `(${host})(${start}, ${isPainted}, ${respond});`);
   writeFileSync(

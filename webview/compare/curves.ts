@@ -2,6 +2,7 @@
 import type { EvaluationSummary, StepSummary } from '../../src/core/events.ts';
 import type { RunState } from '../../src/core/fold.ts';
 import type { RunFacts, RunGroup } from '../../src/core/runComparison.ts';
+import { glance } from '../../src/core/stepColumns.ts';
 import { meanOf, placesOf, valuesAt, type Curve } from '../../src/core/runCurves.ts';
 import type { Plot, Series } from '../charts/plot.ts';
 import { smooth } from '../charts/smooth.ts';
@@ -44,7 +45,7 @@ const metricOf = (chart: string, { key, label, meaning }: Series, of: Metric['of
 const stepValues =
   (of: (summary: StepSummary) => Value): Metric['of'] =>
   ({ summaries }) =>
-    summaries.map(({ step, summary }) => ({ step, value: of(summary) }));
+    summaries.map(finished => ({ step: finished.step, value: of(glance(finished)) }));
 
 /** Of a step that was evaluated again, the last. */
 const evaluationValues =
@@ -58,7 +59,7 @@ const evaluationValues =
 function linesOf({ lines, named }: ChartPlan, states: readonly RunState[]): Line[] {
   if (!named) return [...lines];
   const names = new Set(
-    states.flatMap(({ summaries }) => summaries.flatMap(({ summary }) => named.in(summary))),
+    states.flatMap(({ summaries }) => summaries.flatMap(finished => named.in(glance(finished)))),
   );
   return [...lines, ...[...names].map((name, index) => named.line(name, index))];
 }

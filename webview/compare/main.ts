@@ -2,6 +2,7 @@
 import type { Event } from '../../src/core/events.ts';
 import { emptyState, foldInto, type RunState } from '../../src/core/fold.ts';
 import { groupsOf, outcomesOf, type RunFacts } from '../../src/core/runComparison.ts';
+import { unpackSteps } from '../../src/core/stepColumns.ts';
 import type { ViewSubject } from '../../src/protocol/verbs.ts';
 import type { Place } from '../charts/lines.ts';
 import { forgetColours } from '../charts/look.ts';
@@ -31,9 +32,9 @@ let zoomed: Stretch | undefined;
 const stateOf = (run: number): RunState => (states[run] ??= emptyState());
 
 const host = joinHost({
-  events({ run = 0, from, events }) {
+  events({ run = 0, from, events, steps: packed }) {
     if (from === 0) states[run] = emptyState();
-    take(run, events);
+    take(run, unpackSteps(events, packed));
   },
   show(shown) {
     subject = shown;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { emptyState, type RunState } from '../../../src/core/fold.ts';
-import type { RunFacts } from '../../../src/core/runComparison.ts';
+import { emptyState, fold, type RunState } from '../../../src/core/fold.ts';
+import { outcomesOf, type RunFacts } from '../../../src/core/runComparison.ts';
+import { packSteps, unpackSteps } from '../../../src/core/stepColumns.ts';
 import {
   axisOf,
   colourOf,
@@ -13,6 +14,7 @@ import {
 } from '../../../webview/compare/curves.ts';
 import { lookedOf } from '../../../webview/compare/looked.ts';
 import { stepSummary } from '../../fakes/stepSummary.ts';
+import { variedJournal } from '../../fakes/variedJournal.ts';
 
 /** A run with these rewards and so many calls a step. */
 const stateOf = (rewards: readonly number[], calls: number): RunState => ({
@@ -49,6 +51,29 @@ describe('the metrics of a comparison', () => {
     for (const key of ['evaluated.accuracy', 'toolCalls.byTool.browse', 'entropy.byTurn[0]'])
       assert.ok(keys.includes(key), key);
     assert.ok(!keys.includes('reward.p10'), 'edges of bands are no metrics');
+  });
+});
+
+describe('runs whose steps came in columns', () => {
+  it('have the curves and come to the same as those whose steps came one by one', () => {
+    const journals = [variedJournal(60), variedJournal(40)];
+    const plain = journals.map(events => fold(events));
+    const packed = journals.map(events => {
+      const { events: rest, steps } = packSteps(events);
+      return fold(unpackSteps(rest, steps));
+    });
+    const [runs, groups] = [compared.runs.slice(0, 2), compared.groups.slice(0, 1)];
+    const seen = (of: readonly RunState[]) => ({
+      plots: metricsOf(of).map(metric =>
+        comparedPlot(
+          metric,
+          { runs, groups, states: of, axes: of.map(axisOf) },
+          { scale: 'calls', smoothing: 0 },
+        ),
+      ),
+      outcomes: outcomesOf(groups, of, 0.5),
+    });
+    assert.deepEqual(seen(packed), seen(plain));
   });
 });
 
