@@ -36,12 +36,16 @@ export class LinkedTexts implements vscode.TextDocumentContentProvider, vscode.D
     );
   }
 
-  /** The path is for people, its end is the editor's title; a text of the same place takes the place of the one before. */
+  /**
+   * The path is for people, its end is the editor's title; a text of the same place takes the place of the one before. Settles when the
+   * editor has it, so that what is then done to the text is done to this one.
+   */
   async show(place: { path: string; query: string }, shown: LinkedText): Promise<vscode.TextEditor> {
     const uri = vscode.Uri.from({ scheme: this.#scheme, ...place });
     this.#shown.set(uri.toString(), shown);
     this.#changed.fire(uri);
     const document = await vscode.workspace.openTextDocument(uri);
+    await becomes(document, shown.text);
     return vscode.window.showTextDocument(document, { preview: false });
   }
 
@@ -66,6 +70,26 @@ export class LinkedTexts implements vscode.TextDocumentContentProvider, vscode.D
     this.#subscriptions.dispose();
   }
 }
+
+/** An open document is given its new text some time after it was told that there is one; one that is closed meanwhile never is. */
+function becomes(document: vscode.TextDocument, text: string): Promise<void> {
+  const isThere = (): boolean => document.isClosed || inLines(document.getText()) === inLines(text);
+  return new Promise(resolve => {
+    const look = (): void => {
+      if (!isThere()) return;
+      looking.dispose();
+      resolve();
+    };
+    const looking = vscode.Disposable.from(
+      vscode.workspace.onDidChangeTextDocument(look),
+      vscode.workspace.onDidCloseTextDocument(look),
+    );
+    look();
+  });
+}
+
+/** An editor has one kind of line break. */
+const inLines = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 
 /** Outcomes of a command. */
 export const textsOf = (scheme: string, command: CommandName): LinkedTexts =>

@@ -266,5 +266,19 @@ console.log(${JSON.stringify(JSON.stringify(told))});\n`,
     assert.ok(named.length > 0);
     assert.equal(shown.getText(named[0]!.range), found.groups[0]!.tree);
     await shoot('rescored');
+    // The same text again, of fewer steps: its groups are folded as they are now.
+    const rewardFile = join(folder, 'other.reward.json');
+    writeFileSync(rewardFile, '{ "formatPenalty": -0.25 }');
+    const again = await run<Rescored>('rescoreRollouts', { runFolder: WHOLE(), steps: '2', rewardFile });
+    assert.equal(again.steps, 1);
+    assert.match(shown.lineAt(0).text, /groups in 1 step$/);
+    const lines = shown.getText().split('\n');
+    const unfolded = lines.flatMap((line, number) => (/^\s+\S/.test(line) ? [] : [number]));
+    assert.ok(unfolded.length < lines.length);
+    const inSight = (): number[] =>
+      vscode.window.activeTextEditor!.visibleRanges.flatMap(({ start, end }) =>
+        Array.from({ length: end.line - start.line + 1 }, (_, i) => start.line + i),
+      );
+    await until(() => inSight().every(line => unfolded.includes(line)), 'only the first line of every group');
   });
 });
