@@ -60,8 +60,10 @@ export interface Provenance {
   tools: readonly string[];
   cache: 'off' | 'on';
   cassette: 'off' | 'record' | 'replay' | 'replay-or-record';
-  /** `paper` for the reward that the config describes, else the user's own program. */
+  /** `paper` for the reward that the config describes, else the user's own program: the path of its module, or its command. */
   reward: string;
+  /** True where `reward` is a path; absent in records of older versions. */
+  isModule?: boolean;
   versions: Readonly<Record<string, string>>;
 }
 

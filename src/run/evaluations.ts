@@ -70,6 +70,7 @@ const provenance = record<Provenance>({
   cache: oneOf('off', 'on'),
   cassette: oneOf('off', 'record', 'replay', 'replay-or-record'),
   reward: text,
+  isModule: optional(yes),
   versions: table(text),
 });
 
@@ -138,7 +139,8 @@ function placed(made: EvaluationRecord, change: (path: string) => string): Evalu
   if (provenance === undefined) return made;
   const weights = { ...provenance.weights, folder: change(provenance.weights.folder) };
   const dataset = { ...provenance.dataset, path: change(provenance.dataset.path) };
-  return { ...made, provenance: { ...provenance, weights, dataset } };
+  const reward = provenance.isModule ? change(provenance.reward) : provenance.reward;
+  return { ...made, provenance: { ...provenance, weights, dataset, reward } };
 }
 
 /** Where an evaluation of that name lies, in a folder that is there and holds nothing that killed processes left. */

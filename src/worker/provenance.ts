@@ -41,6 +41,7 @@ export async function provenanceOf(measuring: Measuring): Promise<Provenance> {
     tools,
     cache: config.tools.cache === '' ? 'off' : 'on',
     cassette: config.tools.cassette.mode,
+    ...(module !== '' && { isModule: true }),
     reward: module !== '' ? module : program.length > 0 ? program.join(' ') : 'paper',
     versions,
   };

@@ -36,15 +36,27 @@ describe('an evaluation', () => {
       const made = provenance({
         weights: { folder: join(here, 'run', 'checkpoints', 'step-000008'), hash: 'aa' },
         dataset: { path: join(here, 'held-out.parquet'), hash: 'bb' },
+        ...{ reward: join(here, 'own', 'reward.mjs'), isModule: true },
       });
       writeEvaluation(join(here, 'run'), evaluationOf([[right()]], { made }));
       const stored = readFileSync(join(here, 'run', 'evaluations', 'step-8.json'), 'utf8');
       assert.match(stored, /"folder":"checkpoints\/step-000008"/);
       assert.match(stored, /"path":"\.\.\/held-out\.parquet"/);
+      assert.match(stored, /"reward":"\.\.\/own\/reward\.mjs"/);
+      assert.ok(!stored.includes(project));
       cpSync(here, there, { recursive: true });
       assert.deepEqual((await readEvaluation(join(here, 'run'), 'step-8')).provenance, made);
       const moved = (await readEvaluation(join(there, 'run'), 'step-8')).provenance!;
       assert.equal(moved.weights.folder, join(there, 'run', 'checkpoints', 'step-000008'));
       assert.equal(moved.dataset.path, join(there, 'held-out.parquet'));
+      assert.equal(moved.reward, join(there, 'own', 'reward.mjs'));
+    }));
+
+  it('keeps what earlier versions said of the reward, and a command as it was given', () =>
+    inFolder(async folder => {
+      for (const reward of ['paper', '/elsewhere/reward.mjs', './judge --strict']) {
+        writeEvaluation(folder, evaluationOf([[right()]], { made: provenance({ reward }) }));
+        assert.equal((await readEvaluation(folder, 'step-8')).provenance!.reward, reward);
+      }
     }));
 });

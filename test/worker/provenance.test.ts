@@ -44,6 +44,22 @@ describe('the provenance of an evaluation', () => {
       await assert.rejects(hashOf(second), /checkpoint\.json cannot be read/);
     }));
 
+  it('says whether the reward is a module of one’s own, a command or the paper’s', () =>
+    inFolder(async folder => {
+      mkdirSync(join(folder, 'policy'));
+      const named = async (custom: object): Promise<Pick<Provenance, 'reward' | 'isModule'>> => {
+        const config = structuredClone(defaults('arpo'));
+        Object.assign(config.reward.custom, custom);
+        const measuring = { config, weights: join(folder, 'policy'), tasksHash: 'ab', template: undefined };
+        const { reward, isModule } = await provenanceOf({ ...measuring, tools: [], versions: {} });
+        return { reward, ...(isModule !== undefined && { isModule }) };
+      };
+      assert.deepEqual(await named({}), { reward: 'paper' });
+      assert.deepEqual(await named({ command: ['python3', 'mine.py'] }), { reward: 'python3 mine.py' });
+      const module = join(folder, 'mine.mjs');
+      assert.deepEqual(await named({ module }), { reward: module, isModule: true });
+    }));
+
   it('needs the file of the tasks only where nobody hashed it when it was read', () =>
     inFolder(async folder => {
       mkdirSync(join(folder, 'policy'));

@@ -1,4 +1,5 @@
 /** A tool of the user's own, answered by a program. Knows nothing of how the program runs, of limits or of other tools. */
+import { basename } from 'node:path';
 import type { OwnTool } from '../../core/configTools.ts';
 import { FailureError, type ToolOutcome } from '../../core/types.ts';
 import { lateText, type Tool, type ToolResult } from '../tools/tool.ts';
@@ -27,7 +28,8 @@ export async function openOwnTool(own: OwnTool, timeoutMs: number): Promise<Tool
   }
   return {
     tag: own.tag,
-    description: program.label,
+    // The journal has it, which tells nothing of where on the machine a project lies.
+    description: own.module === '' ? program.label : basename(own.module),
     patienceMs: START_ALLOWANCE_MS,
     async run(argument, signal) {
       try {

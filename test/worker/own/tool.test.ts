@@ -38,6 +38,7 @@ describe('tool of one’s own', () => {
   it('answers calls as the sample shows it', async () => {
     await open({ module: 'own/roll.mjs' }, {}, SAMPLE);
     assert.deepEqual(pool!.tags, ['roll']);
+    assert.deepEqual(pool!.describe(), { roll: 'roll.mjs' });
     assert.deepEqual(await call('3d6'), ['ok', 'The mean of 3d6 is 10.5.']);
     assert.deepEqual(await call('three'), ['error', 'Write it as 2d6.']);
   });
