@@ -11,7 +11,7 @@ import { now } from './clock.ts';
 import { HERE, isRunning } from './processes.ts';
 
 export type Operation =
-  'open' | 'append' | 'write' | 'sync' | 'rename' | 'truncate' | 'mkdir' | 'remove' | 'link';
+  'open' | 'append' | 'write' | 'sync' | 'rename' | 'truncate' | 'mkdir' | 'remove' | 'link' | 'touch';
 
 /** Called before every write; what it throws is thrown in place of the write. */
 type Fault = (operation: Operation, path: string, bytes?: Uint8Array) => void;
@@ -186,6 +186,13 @@ export function makeNewFolder(path: string): void {
 export function makePrivateFolder(prefix: string): string {
   fault('mkdir', prefix);
   return fs.mkdtempSync(prefix);
+}
+
+/** Sets the time at which a file was changed last to now. */
+export function touch(path: string): void {
+  fault('touch', path);
+  const time = now() / 1000;
+  fs.utimesSync(path, time, time);
 }
 
 /** Removes a file or a folder with all that is in it; nothing happens where there is none. */

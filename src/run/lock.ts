@@ -8,13 +8,13 @@ import { FailureError } from '../core/types.ts';
 import type { Remote } from '../protocol/channel.ts';
 import { connect } from '../protocol/channel.ts';
 import type { WorkerVerbs } from '../protocol/verbs.ts';
-import { timestamp } from './clock.ts';
-import { besideName, makePrivateFolder, remove, rename, statOf, writeNew } from './disk.ts';
+import { now, timestamp } from './clock.ts';
+import { besideName, makePrivateFolder, remove, rename, statOf, touch, writeNew } from './disk.ts';
 import { FILES } from './layout.ts';
 import { socketPort } from './ports.ts';
-import { birthOf, isRunning } from './processes.ts';
+import { birthOf, bootOf, HERE, isRunning } from './processes.ts';
 import type { Shape } from './shape.ts';
-import { count, record, text } from './shape.ts';
+import { count, optional, record, text } from './shape.ts';
 
 /** The content of run.lock. */
 export interface LockContent {
@@ -28,6 +28,8 @@ export interface LockContent {
   host: string;
   /** When the process started by its system's count, so that a new process with an old pid is not mistaken; '' where unknown. */
   birth: string;
+  /** Where its process id means this process: see HERE. Absent in locks of earlier versions, whose owners do not touch them. */
+  where?: string;
 }
 
 export interface Lock {
@@ -39,6 +41,11 @@ export interface Lock {
 /** Unix sockets have at most 104 characters on macOS and 108 on Linux. */
 const LONGEST_SOCKET = 100;
 const ANSWER_MS = 5000;
+/** An owner touches its lock so often, and one that did not for so long counts as gone where nobody can look for its process. */
+const TOUCH_MS = 10_000;
+const SILENCE_MS = 60_000;
+
+const BOOT = bootOf(birthOf(process.pid));
 
 const lockShape: Shape<LockContent> = record<LockContent>({
   pid: count,
@@ -47,6 +54,7 @@ const lockShape: Shape<LockContent> = record<LockContent>({
   token: text,
   host: text,
   birth: text,
+  where: optional(text),
 });
 
 /**
@@ -64,6 +72,7 @@ export function acquireLock(runFolder: string): Lock {
     token,
     host: hostname(),
     birth: birthOf(process.pid),
+    where: HERE,
   };
   try {
     // Two rounds: whoever takes a dead owner's lock away may still lose the race for the free place.
@@ -80,11 +89,23 @@ export function acquireLock(runFolder: string): Lock {
     removeSocket(socket);
     throw error;
   }
+  const beating = setInterval(() => keepAlive(path, runFolder, token), TOUCH_MS).unref();
   const release = (): void => {
+    clearInterval(beating);
     if (readLock(runFolder)?.token === token) remove(path);
     removeSocket(socket);
   };
   return { content, release };
+}
+
+/** Shows those who cannot look for this process that it lives. */
+function keepAlive(path: string, runFolder: string, token: string): void {
+  try {
+    if (readLock(runFolder)?.token === token) touch(path);
+  } catch (error) {
+    // One that is missed is made up for by the next; what keeps all of them away keeps the journal from being written, too.
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+  }
 }
 
 /** The lock as it is; undefined where there is none, or where it is not readable as one (a dead owner's). */
@@ -100,10 +121,10 @@ export function readLock(runFolder: string): LockContent | undefined {
   }
 }
 
-/** The lock of a run whose worker lives; on another machine we cannot look, and believe the lock. */
+/** The lock of a run whose worker lives, as far as can be known here: see isAlive. */
 export function liveLock(runFolder: string): LockContent | undefined {
   const lock = readLock(runFolder);
-  return lock && isAlive(lock) ? lock : undefined;
+  return lock && isAlive(lock, runFolder) ? lock : undefined;
 }
 
 /**
@@ -121,7 +142,7 @@ export async function connectWorker(
       message: `No worker runs in ${runFolder}: the run has ended, or was interrupted.`,
       fix: 'Resume it where it was interrupted.',
     });
-  if (lock.host !== hostname()) throw elsewhere(lock, runFolder);
+  if (!isOfHere(lock)) throw elsewhere(lock, runFolder);
   const socket = connectSocket(lock.socket);
   await new Promise<void>((done, fail) => {
     const failed = (why: string): void => {
@@ -152,8 +173,8 @@ export async function connectWorker(
 /** Moves a dead owner's lock away. Throws where the owner lives, also where a living one came in between. */
 function takeAway(path: string, runFolder: string, token: string): void {
   const seen = readLock(runFolder);
-  if (seen && isAlive(seen))
-    throw seen.host === hostname() ? owned(seen, runFolder) : elsewhere(seen, runFolder);
+  if (seen && isAlive(seen, runFolder))
+    throw isOfHere(seen) ? owned(seen, runFolder) : elsewhere(seen, runFolder);
   const aside = besideName(`${path}.${token}`, 'tmp');
   try {
     rename(path, aside);
@@ -186,14 +207,35 @@ const owned = ({ pid, startedAt }: LockContent, runFolder: string): FailureError
     message: `Another worker (process ${pid}, since ${startedAt}) owns ${runFolder}.`,
     fix: 'Stop it first, or start a new run.',
   });
-const elsewhere = ({ pid, host }: LockContent, runFolder: string): FailureError =>
-  new FailureError({
+function elsewhere({ pid, host }: LockContent, runFolder: string): FailureError {
+  const isNamesake = host === hostname();
+  const place = isNamesake ? `another container or machine named ${host}` : host;
+  return new FailureError({
     where: 'store',
-    message: `The worker of ${runFolder} is process ${pid} on ${host}, which cannot be reached from here.`,
-    fix: `Use that machine, or remove ${FILES.lock} if you know that the process is gone.`,
+    message: `The worker of ${runFolder} is process ${pid} on ${place}, which cannot be reached from here.`,
+    fix: isNamesake
+      ? 'Use that one; or, if the process is gone, try again in a minute.'
+      : `Use that machine, or remove ${FILES.lock} if you know that the process is gone.`,
   });
+}
 
-const isAlive = ({ pid, host, birth }: LockContent): boolean => host !== hostname() || isRunning(pid, birth);
+/**
+ * Whether the owner's process can be looked for here. Containers may have one name, and count their processes each from 1, as machines
+ * do: a process of ours with its id says nothing of it.
+ */
+const isOfHere = ({ host, where, birth }: LockContent): boolean =>
+  host === hostname() && (where === undefined || (where === HERE && bootOf(birth) === BOOT));
+
+/**
+ * Where we cannot look we believe the lock: of a machine with another name for good, of a namesake as long as it touches it. What was
+ * this machine before it was started anew is such a namesake, too.
+ */
+function isAlive(lock: LockContent, runFolder: string): boolean {
+  if (isOfHere(lock)) return isRunning(lock.pid, lock.birth);
+  if (lock.host !== hostname()) return true;
+  const touched = statOf(join(runFolder, FILES.lock))?.mtimeMs;
+  return touched !== undefined && now() - touched < SILENCE_MS;
+}
 
 /** A socket path in a new folder that only this user may enter. */
 function privateSocket(token: string): string {

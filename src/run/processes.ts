@@ -31,6 +31,9 @@ export function isRunning(pid: number, birth = ''): boolean {
   return birth === '' || birthOf(pid) === birth;
 }
 
+/** The boot that a process was born in. */
+export const bootOf = (birth: string): string => birth.slice(0, Math.max(0, birth.indexOf(':')));
+
 /** Boot and start time of a process as Linux counts it; '' on other systems, for a zombie, and where there is no such process. */
 export function birthOf(pid: number): string {
   if (process.platform !== 'linux') return '';

@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
+import { mock } from 'node:test';
 import { describe, it } from 'mocha';
 import { serve } from '../../src/protocol/channel.ts';
 import type { WorkerStatus, WorkerVerbs } from '../../src/protocol/verbs.ts';
+import { setClock } from '../../src/run/clock.ts';
 import { acquireLock, connectWorker, liveLock, readLock } from '../../src/run/lock.ts';
 import type { LockContent } from '../../src/run/lock.ts';
 import { socketPort } from '../../src/run/ports.ts';
@@ -59,7 +61,11 @@ describe('lock', () => {
       const second = acquireLock(folder);
       assert.notEqual(second.content.token, first.content.token);
       if (process.platform === 'linux') {
-        write(folder, { ...second.content, birth: 'an earlier boot:1', token: 'old' });
+        const [boot] = second.content.birth.split(':');
+        write(folder, { ...second.content, birth: `${boot}:1`, token: 'old' });
+        assert.equal(liveLock(folder), undefined);
+        const { where: _, ...earlier } = second.content;
+        write(folder, { ...earlier, birth: 'an earlier boot:1', token: 'of an earlier version' });
         assert.equal(liveLock(folder), undefined);
         acquireLock(folder).release();
       }
@@ -109,6 +115,63 @@ describe('lock', () => {
       await assert.rejects(connectWorker(folder), /cannot be reached from here/);
       lock.release();
       assert.match(readFileSync(join(folder, 'run.lock'), 'utf8'), /far/, 'only its own lock is released');
+    }));
+
+  it('of another container or machine of the same name is believed as long as it is touched', () =>
+    inFolder(async folder => {
+      const lock = acquireLock(folder);
+      const path = join(folder, 'run.lock');
+      const { birth } = lock.content;
+      const namesakes: Partial<LockContent>[] = [
+        { where: 'another container', token: 'far' },
+        ...(birth === '' ? [] : [{ birth: 'another boot:1', token: 'far' }]),
+      ];
+      for (const namesake of namesakes) {
+        // Here its process id is ours, or nobody's.
+        for (const pid of [process.pid, await deadPid()]) {
+          write(folder, { ...lock.content, ...namesake, pid });
+          assert.equal(liveLock(folder)?.token, 'far');
+          assert.throws(
+            () => acquireLock(folder),
+            /on another container or machine named .*, which cannot be reached/,
+          );
+          await assert.rejects(connectWorker(folder), /cannot be reached from here/);
+          const silent = Date.now() / 1000 - 61;
+          utimesSync(path, silent, silent);
+          assert.equal(liveLock(folder), undefined);
+          acquireLock(folder).release();
+        }
+      }
+      lock.release();
+    }));
+
+  it('is touched by its owner, and only while it is its own', () =>
+    inFolder(folder => {
+      const path = join(folder, 'run.lock');
+      const later = Date.now() + 3600_000;
+      const restore = setClock(() => later);
+      mock.timers.enable({ apis: ['setInterval'] });
+      try {
+        const isTouched = (): boolean => statSync(path).mtimeMs > later - 1000;
+        const lock = acquireLock(folder);
+        assert.equal(isTouched(), false);
+        mock.timers.tick(10_000);
+        assert.equal(isTouched(), true);
+        write(folder, { ...lock.content, token: 'theirs' });
+        mock.timers.tick(10_000);
+        assert.equal(isTouched(), false);
+        rmSync(path);
+        mock.timers.tick(10_000);
+        lock.release();
+        const next = acquireLock(folder);
+        write(folder, lock.content);
+        mock.timers.tick(10_000);
+        assert.equal(isTouched(), false, 'who has released it does not touch it');
+        next.release();
+      } finally {
+        mock.timers.reset();
+        restore();
+      }
     }));
 
   it('leads to the worker’s verbs', () =>
