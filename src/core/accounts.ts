@@ -1,8 +1,8 @@
 /** A run, a step and a branch told in Markdown, for whoever reads text: a language model, an issue. Knows nothing of files or views. */
 import { alarms } from './alarms.ts';
-import { percent } from './figures.ts';
+import { percent, plain } from './figures.ts';
 import type { FinishedStep, FinishedTree, RunState } from './fold.ts';
-import { decisionLines, formula, plain, verdict } from './explain.ts';
+import { decisionLines, formula, verdict } from './explain.ts';
 import type { Decision, Tree } from './types.ts';
 import { cut } from './wrap.ts';
 

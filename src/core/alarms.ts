@@ -4,6 +4,7 @@
  * are told from the first step on. Knows nothing of views or clocks.
  */
 import type { StepSummary } from './events.ts';
+import { decimal, plain } from './figures.ts';
 import type { FinishedStep, RunOutline } from './fold.ts';
 import { glance } from './stepColumns.ts';
 import { quantile } from './summary.ts';
@@ -75,7 +76,7 @@ export function silence(state: RunOutline, quietSeconds: number): Alarm | undefi
 
 const seconds = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} s`;
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
-const nats = (value: number): string => value.toFixed(2);
+const nats = (value: number): string => decimal(value, 2);
 
 type Measure = (summary: StepSummary) => number | undefined;
 
@@ -162,7 +163,7 @@ const mismatchSlope: Rule = steps => {
   const isSo = (value: number): boolean => value > MISMATCH_FACTOR * began && value > MISMATCH_FLOOR;
   if (isYoung(steps) || !isSo(now)) return undefined;
   const step = since(steps, mean, isSo);
-  const factor = began > 0 ? `${(now / began).toFixed(1)} times what it was` : now.toFixed(3);
+  const factor = began > 0 ? `${decimal(now / began, 1)} times what it was` : plain(now);
   return {
     kind: 'mismatch',
     step,

@@ -1,6 +1,6 @@
 /** The plainer parts of a report on an evaluation: tools, lengths, what it was made with, and what to be wary of. */
 import { tokensOf, type EvaluationRecord, type Provenance, type TrajectoryOutcome } from './evaluation.ts';
-import { counted, decimal, NOT_LOGGED, percent, whole } from './figures.ts';
+import { counted, decimal, NOT_LOGGED, percent, plain, whole } from './figures.ts';
 import { toolProductivity } from './metrics.ts';
 import type { Fact, Reported, Table } from './report.ts';
 import { quantile } from './summary.ts';
@@ -26,7 +26,7 @@ export function toolFacts(measured: readonly TrajectoryOutcome[], accuracy: numb
       : `${percent(shareOf(some, ({ correct }) => correct))} of ${whole(some.length)}`;
   };
   return [
-    { label: 'Calls per answer', value: decimal(perAnswer, 2) },
+    { label: 'Calls per answer', value: plain(perAnswer, 2) },
     { label: 'Answers with a call', value: percent(shareOf(measured, outcome => outcome.calls > 0)) },
     {
       label: 'Failed calls',
@@ -40,7 +40,7 @@ export function toolFacts(measured: readonly TrajectoryOutcome[], accuracy: numb
     { label: 'Right without one', value: rightWith(false) },
     {
       label: 'Tool productivity',
-      value: decimal(toolProductivity(accuracy, perAnswer), 1),
+      value: plain(toolProductivity(accuracy, perAnswer), 1),
       note: '100·acc·c̄ ÷ (c̄ + 0.1), c̄ calls of an answer',
     },
   ];
@@ -62,7 +62,7 @@ export function toolTable(measured: readonly TrajectoryOutcome[]): Table | undef
       return [
         { text: tool },
         { text: whole(own.length), share: own.length / calls.length },
-        { text: decimal(own.length / measured.length, 2) },
+        { text: plain(own.length / measured.length, 2) },
         { text: whole(failed) },
         { text: whole(shared) },
         {
@@ -104,7 +104,7 @@ export function lengthFacts(measured: readonly TrajectoryOutcome[]): Fact[] {
     },
     {
       label: 'Model turns, mean',
-      value: decimal(turns.length < measured.length ? undefined : meanOf(turns), 2),
+      value: plain(turns.length < measured.length ? undefined : meanOf(turns), 2),
     },
     {
       label: 'Characters, mean',

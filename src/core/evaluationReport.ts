@@ -4,7 +4,7 @@ import { measuredOf, type EvaluationRecord, type TrajectoryOutcome } from './eva
 import { failureReason, FAILURE_REASONS, type FailureReason } from './evaluationFailures.ts';
 import { flipsOf, type Flip } from './evaluationFlips.ts';
 import { lengthFacts, provenanceFacts, toolFacts, toolTable, warningsOf } from './evaluationFacts.ts';
-import { counted, decimal, percent, ranged, signed } from './figures.ts';
+import { counted, decimal, percent, plain, points, ranged } from './figures.ts';
 import { passAtK } from './metrics.ts';
 import { streamKey } from './random.ts';
 import { sampleName } from './sampleText.ts';
@@ -56,7 +56,7 @@ function headFacts({ summary }: EvaluationRecord): Fact[] {
       value: percent(summary.greedyAccuracy),
       note: 'one trajectory per task at temperature 0',
     },
-    { label: 'Mean reward', value: decimal(summary.reward, 3) },
+    { label: 'Mean reward', value: plain(summary.reward) },
     { label: 'Took', value: `${decimal(summary.seconds, 1)} s` },
   ];
 }
@@ -152,7 +152,6 @@ function flipSection(of: Reported, other: Reported): FlipSection {
       otherSaid: saidOf(other.record.outcomes[flip.otherTask]!.trajectories[flip.otherTrajectory]!),
     };
   };
-  const points = (value: number): string => signed(decimal(100 * value, 1));
   return {
     against: nameOf(other),
     note:

@@ -1,5 +1,6 @@
 /** Why a branch was made or refused, in words and numbers. Knows nothing of where it is shown. */
 import { TOP_LOG_PROBS } from './entropy.ts';
+import { plain } from './figures.ts';
 import type { Decision, DecisionOutcome } from './types.ts';
 
 /** A term and its value, as a card shows them. */
@@ -17,13 +18,6 @@ export const OUTCOMES: Record<DecisionOutcome, { heading: string; short: string 
   budget: { heading: 'No budget left', short: 'No budget for a branch' },
   length: { heading: 'No tokens left', short: 'No tokens for a branch' },
 };
-
-/** A number without a leading zero, as the paper's figures have them: `.46`. */
-export const plain = (value: number, digits = 3): string =>
-  value
-    .toFixed(digits)
-    .replace('-', '\u2212')
-    .replace(/^(\u2212?)0\./, '$1.');
 
 /** One line: `P .46 < draw .71 → refused`. */
 export function verdict(decision: Decision): string {

@@ -1,11 +1,20 @@
-/** Numbers as reports write them; what was not measured says so. Knows nothing of what they measure. */
+/** Numbers as views, texts and reports write them; what was not measured says so. Knows nothing of what they measure. */
 
 export const NOT_LOGGED = 'not logged';
 
-const MINUS = '\u2212';
+export const MINUS = '\u2212';
 const minus = (text: string): string => text.replace('-', MINUS);
 
-/** So many decimals. */
+/**
+ * A bare number with so many decimals and without a zero before its point, as the paper's figures have them: `.46`, `−.05`, `1.20`.
+ * Before a unit, and where it is read aloud, it has one: see decimal.
+ */
+export const plain = (value: number | undefined, digits = 3): string => withoutZero(decimal(value, digits));
+
+/** `0.46` → `.46`. */
+export const withoutZero = (text: string): string => text.replace(/^([-\u2212]?)0\./, '$1.');
+
+/** So many decimals, for a number that has a unit or is read aloud: `0.46 s`, “reward 0.46”. */
 export const decimal = (value: number | undefined, digits: number): string =>
   value === undefined || !Number.isFinite(value) ? NOT_LOGGED : minus(value.toFixed(digits));
 
@@ -31,9 +40,13 @@ const bare = (text: string): string => text.replace(/ %$/, '');
 /** With its sign, also when it is positive. */
 export const signed = (text: string): string => (text.startsWith(MINUS) ? text : `+${text}`);
 
-/** So many decimals with the sign, also of what is not negative. */
+/** So many decimals with the sign, also of what is not negative: `+.46`. */
 export const change = (value: number | undefined, digits: number): string =>
-  value === undefined || !Number.isFinite(value) ? NOT_LOGGED : signed(decimal(value, digits));
+  value === undefined || !Number.isFinite(value) ? NOT_LOGGED : signed(plain(value, digits));
+
+/** A difference of shares in points of a hundred: `+4.9`. */
+export const points = (share: number): string =>
+  Number.isFinite(share) ? signed(decimal(100 * share, 1)) : NOT_LOGGED;
 
 /** `1,234 tokens`, `1 token`. */
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>

@@ -1,6 +1,6 @@
 /** What a replay found, in sentences. Knows nothing of where they are read. */
 import { verdict } from './explain.ts';
-import { decimal } from './figures.ts';
+import { plain, withoutZero } from './figures.ts';
 import type { Cause, Drawn, PathReplay, Replay } from './replay.ts';
 import type { Decision, Reward } from './types.ts';
 
@@ -95,7 +95,7 @@ const textLines = (parting: PathReplay['parting']): string[] =>
       ];
 
 const drawn = (side: string, { logProb, entropy }: Drawn): string =>
-  `${side} log p ${decimal(logProb, 4)}, H ${decimal(entropy, 4)}`;
+  `${side} log p ${plain(logProb, 4)}, H ${plain(entropy, 4)}`;
 
 /** Distributions of the same entropy, to the bit, are the same. */
 function likely({ entropy }: Drawn, again: Drawn): string {
@@ -109,10 +109,12 @@ function likely({ entropy }: Drawn, again: Drawn): string {
 const asked = (side: string, decision: Decision | undefined): string =>
   decision === undefined
     ? `${side}: not asked`
-    : `${side}: H₀ ${decision.initialEntropy.toFixed(4)}, Hₜ ${decision.entropy.toFixed(4)}, ${verdict(decision)} (${decision.made} of ${decision.total} made)`;
+    : `${side}: H₀ ${plain(decision.initialEntropy, 4)}, Hₜ ${plain(decision.entropy, 4)}, ${verdict(decision)} (${decision.made} of ${decision.total} made)`;
 
 const rewarded = (side: string, reward: Reward | undefined): string =>
-  reward === undefined ? `${side}: not judged` : `${side}: ${reward.total} (${reward.reason})`;
+  reward === undefined
+    ? `${side}: not judged`
+    : `${side}: ${withoutZero(String(reward.total))} (${reward.reason})`;
 
 /** Characters of an answer that a line shows. */
 const SHOWN = 240;

@@ -1,7 +1,7 @@
 /** A trajectory of an evaluation as text for people. Knows nothing of editors or pages. */
 import { tokensOf, type EvaluationRecord, type SamplePiece, type TrajectoryOutcome } from './evaluation.ts';
 import { failureReason, FAILURE_REASONS } from './evaluationFailures.ts';
-import { counted, decimal } from './figures.ts';
+import { counted, plain } from './figures.ts';
 
 /** `greedy`, or `sample 2 of 4`. */
 export function sampleName(trajectories: readonly TrajectoryOutcome[], index: number): string {
@@ -26,7 +26,7 @@ export function sampleText(
   const tokens = tokensOf(outcome);
   const heads = [
     `# ${summary.id} · task ${of.task}${of.ability && ` (${of.ability})`} · ${sampleName(of.trajectories, trajectory)}`,
-    `# ${verdict} · reward ${decimal(outcome.reward, 2)} · ${counted(outcome.calls, 'tool call')} · ${tokens === undefined ? 'tokens not logged' : counted(tokens, 'token')}${outcome.stop === undefined ? '' : ` · ended by ${outcome.stop}`}`,
+    `# ${verdict} · reward ${plain(outcome.reward, 2)} · ${counted(outcome.calls, 'tool call')} · ${tokens === undefined ? 'tokens not logged' : counted(tokens, 'token')}${outcome.stop === undefined ? '' : ` · ended by ${outcome.stop}`}`,
     `# accepted: ${of.references.join(' | ')}${outcome.answer === undefined ? '' : ` · answered: ${outcome.answer}`}`,
     `# ${outcome.reason}`,
   ].map(line => line.replaceAll(/\s*\n\s*/g, ' ␊ '));

@@ -1,5 +1,5 @@
 /** What two checkpoints make of a trajectory, as lines, tints and facts of its text. Knows nothing of VS Code or of how tokens are scored. */
-import { change as signedTo, counted, decimal } from '../core/figures.ts';
+import { change as signedTo, counted, decimal, plain } from '../core/figures.ts';
 import { changeAt, changeOfTurn, summarizeChange, type PathChange } from '../core/likelihood.ts';
 import { textOf, type Pieces } from '../core/pieces.ts';
 import { tokensOfPath } from '../core/tree.ts';
@@ -10,7 +10,7 @@ const SEEN = 0.1;
 const STRONG = 1;
 
 export const CHANGE_LEGEND =
-  'solid underline where likelier by .1 nats, wavy where less likely, stronger from 1';
+  'solid underline where likelier by 0.1 nats, wavy where less likely, stronger from 1';
 
 export function changeTint(change: number): 'plus1' | 'plus2' | 'minus1' | 'minus2' | undefined {
   if (!(Math.abs(change) >= SEEN)) return undefined;
@@ -57,16 +57,14 @@ export function changeFacts(change: PathChange, token: number): [string, string]
   const share = (logProb: number): string =>
     Number.isNaN(logProb)
       ? 'not drawn'
-      : `${decimal(logProb, 5)} (${(100 * Math.exp(logProb)).toPrecision(3)} %)`;
+      : `${plain(logProb, 5)} (${(100 * Math.exp(logProb)).toPrecision(3)} %)`;
   const delta = changeAt(change, token);
   return [
     [`Log-probability, ${names[0]}`, share(before.logProbs[token]!)],
     [`Log-probability, ${names[1]}`, share(after.logProbs[token]!)],
     [
       'Change',
-      Number.isNaN(delta)
-        ? 'not drawn'
-        : `${signedTo(delta, 5)}, ${decimal(Math.exp(delta), 3)} times as likely`,
+      Number.isNaN(delta) ? 'not drawn' : `${signedTo(delta, 5)}, ${plain(Math.exp(delta))} times as likely`,
     ],
     [
       `Entropy, ${names[0]} → ${names[1]}`,

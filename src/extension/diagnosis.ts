@@ -5,6 +5,7 @@
 import { alarms } from '../core/alarms.ts';
 import { stepTable } from '../core/accounts.ts';
 import type { CheckResult } from '../core/checkup.ts';
+import { plain } from '../core/figures.ts';
 import type { RunOutline } from '../core/fold.ts';
 import type { Failure } from '../core/types.ts';
 import type { WorkerStatus } from '../protocol/verbs.ts';
@@ -72,7 +73,7 @@ export function diagnosis(found: Diagnosed): string {
     ...section('Evaluations and checkpoints', [
       ...state.evaluations.map(
         ({ step, summary }) =>
-          `- step ${step}: accuracy ${summary.accuracy.toFixed(3)} on ${summary.tasks} tasks of ${summary.dataset}`,
+          `- step ${step}: accuracy ${plain(summary.accuracy)} on ${summary.tasks} tasks of ${summary.dataset}`,
       ),
       ...state.checkpoints.map(({ step, hash }) => `- step ${step}: checkpoint ${hash}`),
     ]),

@@ -1,7 +1,7 @@
 /** What the last dry run of each configuration measured. Knows nothing of how one is done. */
 import { createHash } from 'node:crypto';
 import type { MeasuredSummary } from '../core/events.ts';
-import { whole } from '../core/figures.ts';
+import { plain, whole } from '../core/figures.ts';
 import { number, optional, record, type Shape } from '../run/shape.ts';
 
 export interface DryRun {
@@ -64,7 +64,7 @@ export function measuredText({
 }: Measured): string {
   const failed = toolCalls.errors === 0 ? '' : ` (${toolCalls.errors} failed)`;
   const idle = tokens.trained > 0 ? '' : ' In no group rewards differed, so that no update was made.';
-  return `one step took ${seconds.total.toFixed(1)} s (${seconds.rollout.toFixed(1)} s rollouts, ${seconds.learn.toFixed(1)} s learning): ${trajectories} trajectories, ${whole(tokens.unique)} tokens, ${branches.taken} of ${branches.asked} branchings taken, ${toolCalls.total} tool calls${failed}, mean reward ${reward.mean.toFixed(2)}.${idle}`;
+  return `one step took ${seconds.total.toFixed(1)} s (${seconds.rollout.toFixed(1)} s rollouts, ${seconds.learn.toFixed(1)} s learning): ${trajectories} trajectories, ${whole(tokens.unique)} tokens, ${branches.taken} of ${branches.asked} branchings taken, ${toolCalls.total} tool calls${failed}, mean reward ${plain(reward.mean, 2)}.${idle}`;
 }
 
 /** As of vscode.Memento. */

@@ -1,5 +1,5 @@
 /** Which tint a token gets under an overlay, and what a token's numbers are called. Knows nothing of VS Code or colours. */
-import { counted } from '../core/figures.ts';
+import { counted, plain } from '../core/figures.ts';
 import { changeAt, type PathChange } from '../core/likelihood.ts';
 import { advantageOf, isInLoss, type CreditChoice } from '../core/segmentCredit.ts';
 import type { TokenColumns, Tree } from '../core/types.ts';
@@ -52,7 +52,7 @@ const MISMATCH_LEVELS = [0.001, 0.01, 0.1, 0.5] as const;
 
 /** What the tints of an overlay mean, in a line. */
 export const LEGENDS: Record<Overlay, string> = {
-  entropy: 'four steps from .1, .5, 1 and 2 nats',
+  entropy: 'four steps from 0.1, 0.5, 1 and 2 nats',
   advantage: 'solid underline where positive, wavy where negative, stronger from 1',
   'log-prob': 'four steps where the drawn token had p below 90, 50, 20 and 5 %',
   mismatch: 'four steps where trainer and sampler differ by .001, .01, .1 and .5 in log p',
@@ -237,7 +237,10 @@ export function segmentLens(trajectory: Trajectory, place: SegmentPlace, choice:
   const entropies = measured(indices, columns.entropies);
   if (entropies.length > 0)
     parts.push(
-      `H mean ${meanOf(entropies).toFixed(2)}, highest ${entropies.reduce((a, b) => Math.max(a, b)).toFixed(2)}`,
+      `H mean ${plain(meanOf(entropies), 2)}, highest ${plain(
+        entropies.reduce((a, b) => Math.max(a, b)),
+        2,
+      )}`,
     );
   const gaps = Array.from(indices, at =>
     Math.abs(columns.trainerLogProbs[at]! - columns.samplerLogProbs[at]!),

@@ -1,7 +1,7 @@
 /** Reward settings as a text to edit, and the outcome of other rewards as a text with links. Knows nothing of VS Code or of how rewards are found. */
 import { keyNames, keyOf } from '../core/configKeys.ts';
 import type { RewardConfig } from '../core/configTools.ts';
-import { counted } from '../core/figures.ts';
+import { counted, plain } from '../core/figures.ts';
 import type { Rescored, RescoredGroup, RescoredPath } from '../core/rescore.ts';
 import { signed } from './trajectoryText.ts';
 
@@ -110,7 +110,7 @@ const groupLine = ({
     String(flips).padStart(WIDTHS.flips),
     String(signChanges).padStart(WIDTHS.signs),
     `  ${(variance === 'unchanged' ? '' : variance).padEnd(WIDTHS.variance)}`,
-    shift.toFixed(2).padStart(WIDTHS.shift),
+    plain(shift, 2).padStart(WIDTHS.shift),
     `  ${oneLine(question, 80)}`,
   ].join('');
 

@@ -1,7 +1,6 @@
 /** What the rows of the run explorer say, in words for eyes and for screen readers. Knows nothing of VS Code or files. */
 import type { CheckResult, CheckStatus } from '../core/checkup.ts';
-import { plain } from '../core/explain.ts';
-import { counted } from '../core/figures.ts';
+import { counted, decimal, plain } from '../core/figures.ts';
 import type { FinishedStep, LiveTree, RunOutline } from '../core/fold.ts';
 import type { Manifest } from '../run/manifest.ts';
 import type { TreeEntry } from '../run/offsets.ts';
@@ -101,9 +100,9 @@ const stepOf = ({ step, steps }: RunSummary): string =>
 export function runLabel(run: RunSummary): string {
   const name = run.label === undefined ? run.name : `${run.label} (${run.name})`;
   const source = run.source === undefined ? '' : `, imported from ${run.source}`;
-  const reward = run.reward === undefined ? '' : `, mean reward ${run.reward.toFixed(2)}`;
+  const reward = run.reward === undefined ? '' : `, mean reward ${decimal(run.reward, 2)}`;
   const entropy =
-    run.status !== 'live' || run.entropy === undefined ? '' : `, entropy ${run.entropy.toFixed(2)} nats`;
+    run.status !== 'live' || run.entropy === undefined ? '' : `, entropy ${decimal(run.entropy, 2)} nats`;
   const tags = run.tags.length === 0 ? '' : `, tagged ${run.tags.join(', ')}`;
   const problem = run.problem === undefined ? '' : `. ${run.problem}`;
   return `Run ${name}${source}, ${statusOf(run)}, ${stepOf(run)}${reward}${entropy}${tags}${problem}`;
@@ -115,8 +114,12 @@ export function runFacts(run: RunSummary, manifest?: Manifest): [name: string, v
   const facts: [string, string | undefined][] = [
     ['Folder', run.folder],
     ['Status', `${statusOf(run)}, ${stepOf(run)}`],
-    ['Mean reward', run.reward?.toFixed(3) ?? (run.step === 0 ? undefined : 'not logged')],
-    ['Entropy', run.entropy === undefined ? undefined : `${run.entropy.toFixed(3)} nats`],
+    [
+      'Mean reward',
+      (run.reward === undefined ? undefined : plain(run.reward)) ??
+        (run.step === 0 ? undefined : 'not logged'),
+    ],
+    ['Entropy', run.entropy === undefined ? undefined : `${decimal(run.entropy, 3)} nats`],
     ['Problem', run.problem],
     ['Tags', run.tags.length === 0 ? undefined : run.tags.join(', ')],
     ['Imported from', run.source],
@@ -165,10 +168,10 @@ export function stepDescription({ summary: { reward, entropy, branches } }: Fini
 export function stepLabel({ step, summary }: FinishedStep): string {
   const { reward, accuracy, entropy, branches, toolCalls } = summary;
   const right = accuracy === undefined ? 'not logged' : `${Math.round(accuracy * 100)} percent`;
-  const nats = entropy.all === undefined ? 'not logged' : `${entropy.all.toFixed(2)} nats`;
+  const nats = entropy.all === undefined ? 'not logged' : `${decimal(entropy.all, 2)} nats`;
   const taken =
     branches === undefined ? 'not logged' : `${branches.taken} taken and ${branches.refused} refused`;
-  return `Step ${step}, mean reward ${reward.mean.toFixed(2)}, right ${right}, entropy ${nats}, branches ${taken}, ${toolCalls.total} tool calls`;
+  return `Step ${step}, mean reward ${decimal(reward.mean, 2)}, right ${right}, entropy ${nats}, branches ${taken}, ${toolCalls.total} tool calls`;
 }
 
 /** What is grown so far of the step that is under way: `3 of 8 trees done, 2 calls under way`, then `learning`. */

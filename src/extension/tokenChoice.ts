@@ -1,6 +1,7 @@
 /** What a policy could have said, as tables in Markdown: for one token, and for those that decided a branch. Knows nothing of VS Code or files. */
 import { choiceAt, windowSegment, type Likely } from '../core/alternatives.ts';
-import { plain, verdict } from '../core/explain.ts';
+import { verdict } from '../core/explain.ts';
+import { plain } from '../core/figures.ts';
 import { pieceOf, type Pieces } from '../core/pieces.ts';
 import type { Decision } from '../core/types.ts';
 import { visible } from '../core/wrap.ts';
@@ -36,7 +37,7 @@ export function windowTable(
   const rows = tokens.map(token => {
     const own = columns.ids[token]!;
     const numbers = [
-      Number.isNaN(columns.entropies[token]!) ? 'not measured' : columns.entropies[token]!.toFixed(2),
+      Number.isNaN(columns.entropies[token]!) ? 'not measured' : plain(columns.entropies[token], 2),
       percent(Math.exp(columns.samplerLogProbs[token]!)),
     ];
     const others = (choiceAt({ tree, columns }, segment, token)?.likely ?? [])

@@ -1,8 +1,8 @@
 /** Name and value of everything that is known of one token, for its hover. Knows nothing of VS Code or files. */
 import { questionsAt } from '../core/alternatives.ts';
 import { type Bounds, clippedLoss, type ClipForm } from '../core/clip.ts';
-import { plain, verdict } from '../core/explain.ts';
-import { counted } from '../core/figures.ts';
+import { verdict } from '../core/explain.ts';
+import { counted, decimal, plain } from '../core/figures.ts';
 import { advantageOf, isInLoss } from '../core/segmentCredit.ts';
 import { pathsThrough } from '../core/tree.ts';
 import type { Decision } from '../core/types.ts';
@@ -24,7 +24,7 @@ const NOT_MEASURED = 'not measured';
 const NOT_RECORDED = 'not recorded';
 
 const fixed = (value: number, digits: number): string =>
-  Number.isNaN(value) ? NOT_MEASURED : value.toFixed(digits).replace('-', '−');
+  Number.isNaN(value) ? NOT_MEASURED : plain(value, digits);
 
 /** `settings` is absent where the run's configuration is not known. */
 export function tokenFacts(
@@ -43,7 +43,7 @@ export function tokenFacts(
     ['Token', `${columns.ids[at]} · ${hexOf(bytes)} · number ${token} of the trajectory`],
     [
       'Entropy',
-      Number.isNaN(columns.entropies[at]!) ? NOT_MEASURED : `${fixed(columns.entropies[at]!, 4)} nats`,
+      Number.isNaN(columns.entropies[at]!) ? NOT_MEASURED : `${decimal(columns.entropies[at], 4)} nats`,
     ],
     ['Log-probability, sampler', withShare(sampler)],
     ['Log-probability, trainer', withShare(trainer)],
@@ -135,7 +135,7 @@ function recordedRatio(
 
 /** Which side of the minimum the objective takes at a ratio, with what it comes to. */
 export function clipBranch(advantage: number, ratio: number, bounds: Bounds): string {
-  const inside = `[${(1 - bounds.clipLow).toFixed(2)}, ${(1 + bounds.clipHigh).toFixed(2)}]`;
+  const inside = `[${plain(1 - bounds.clipLow, 2)}, ${plain(1 + bounds.clipHigh, 2)}]`;
   if (bounds.clip === 'cispo') {
     const { clip } = clippedLoss(advantage, ratio, bounds);
     return clip === 'none' ? `weight r, inside ${inside}` : `weight clipped ${clip}, outside ${inside}`;

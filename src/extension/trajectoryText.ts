@@ -1,6 +1,6 @@
 /** Lays one trajectory out as a text document and says where each token stands in it. Knows nothing of VS Code or files. */
 import { isCounterfactual } from '../core/counterfactual.ts';
-import { change, counted } from '../core/figures.ts';
+import { change, counted, plain } from '../core/figures.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { textOf, textOffsets } from '../core/pieces.ts';
 import { isReplayed } from '../core/replay.ts';
@@ -142,7 +142,7 @@ function headLines(tree: Tree, path: number, indices: readonly number[], isGrowi
   const scored =
     reward === undefined
       ? 'not judged'
-      : `reward ${reward.total.toFixed(2).replace('-', '−')} (${reward.correct ? 'right' : 'wrong'})`;
+      : `reward ${plain(reward.total, 2)} (${reward.correct ? 'right' : 'wrong'})`;
   const soft = tree.credit?.soft[path];
   const sizes = lacksTokens(tree) ? 'tokens not logged' : `${counted(tokens, 'token')} (${shared} shared)`;
   const counts = `${sizes} · ${counted(calls, 'tool call')}`;
@@ -177,7 +177,7 @@ function segmentHeading(tree: Tree, path: number, index: number): string {
     parts.unshift('tool', segment.call.tool, segment.call.outcome, latency(segment));
   else if (segment.asked !== undefined) parts.unshift('tool', segment.asked.tool);
   else parts.unshift(segment.kind);
-  if (segment.entropy !== undefined) parts.push(`H ${segment.entropy.toFixed(2)}`);
+  if (segment.entropy !== undefined) parts.push(`H ${plain(segment.entropy, 2)}`);
   if (tree.imported !== undefined && tree.credit === undefined) parts.push('advantage not logged');
   else if (isInLoss(tree, index)) parts.push(`A ${signed(tree.credit?.soft[path])}`);
   else parts.push('not trained');
@@ -205,12 +205,12 @@ function decisionLine(decision: Decision): string {
   const { initialEntropy, entropy, entropyDelta, probability, draw, threshold, windowTokens } = decision;
   const gate =
     draw !== undefined
-      ? `draw ${draw.toFixed(2)}`
+      ? `draw ${plain(draw, 2)}`
       : threshold !== undefined
-        ? `τ ${threshold.toFixed(2)}`
+        ? `τ ${plain(threshold, 2)}`
         : 'not drawn';
-  const question = `path ${decision.path} asked · H₀ ${initialEntropy.toFixed(2)} · Hₜ ${entropy.toFixed(2)} of ${counted(windowTokens, 'token')} · ΔH ${signed(entropyDelta)}`;
-  return `── branching: ${question} · P ${probability.toFixed(2)} · ${gate} · ${OUTCOMES[decision.outcome](decision)} ──`;
+  const question = `path ${decision.path} asked · H₀ ${plain(initialEntropy, 2)} · Hₜ ${plain(entropy, 2)} of ${counted(windowTokens, 'token')} · ΔH ${signed(entropyDelta)}`;
+  return `── branching: ${question} · P ${plain(probability, 2)} · ${gate} · ${OUTCOMES[decision.outcome](decision)} ──`;
 }
 
 /** Two decimals with a sign (U+2212 for minus); an en dash for what was not measured. */

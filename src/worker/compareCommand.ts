@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../core/config.ts';
 import type { Event } from '../core/events.ts';
+import { plain } from '../core/figures.ts';
 import { fold } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
 import { loadConfig } from '../run/configFile.ts';
@@ -128,7 +129,7 @@ function tell(event: Event, { status }: Control, say: (text: string) => void): v
     const { reward, accuracy, seconds } = event.summary;
     const right = accuracy === undefined ? '–' : (100 * accuracy).toFixed(1);
     say(
-      `step ${event.step}/${status.steps}: reward ${reward.mean.toFixed(3)}, ${right} % right, ${seconds?.total.toFixed(1) ?? '–'} s`,
+      `step ${event.step}/${status.steps}: reward ${plain(reward.mean)}, ${right} % right, ${seconds?.total.toFixed(1) ?? '–'} s`,
     );
   }
   if (event.type === 'evaluated') say(evaluationLine(event.step, event.summary));

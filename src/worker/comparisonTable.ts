@@ -1,5 +1,5 @@
 /** A comparison of runs as the lines of a table. Knows nothing of how its numbers are made. */
-import { change, decimal, percent, ranged, whole } from '../core/figures.ts';
+import { change, percent, plain, points, ranged, whole } from '../core/figures.ts';
 import { REACHED, type Comparison, type ConfigResult } from './comparison.ts';
 
 /** The comparison as lines of a table. */
@@ -24,13 +24,11 @@ export function tableOf({ baseline, target, equalCalls, curve, left, results }: 
     result.greedy === undefined ? '–' : percent(result.greedy),
     ranged(result.reward, value => change(value, 3)),
     ranged(result.toolCalls, whole),
-    result.config === baseline ? '–' : ranged(result.versusBaseline, value => change(100 * value, 1)),
+    result.config === baseline ? '–' : ranged(result.versusBaseline, points),
     reachedText(result),
-    result.shareOfBaseline === undefined ? '–' : decimal(result.shareOfBaseline, 2),
+    result.shareOfBaseline === undefined ? '–' : plain(result.shareOfBaseline, 2),
     ranged(result.atEqualCalls),
-    result.config === baseline
-      ? '–'
-      : ranged(result.atEqualCallsVersusBaseline, value => change(100 * value, 1)),
+    result.config === baseline ? '–' : ranged(result.atEqualCallsVersusBaseline, points),
   ]);
   const widths = heads.map((head, i) => Math.max(head.length, ...rows.map(row => row[i]!.length)));
   const line = (cells: readonly string[]): string =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../core/config.ts';
 import type { Event, MeasuredSummary } from '../core/events.ts';
-import { whole } from '../core/figures.ts';
+import { plain, whole } from '../core/figures.ts';
 import { FailureError, type Failure } from '../core/types.ts';
 import { createRun, type NewRun } from '../run/create.ts';
 import { sizeText } from '../run/usage.ts';
@@ -90,7 +90,7 @@ function dryRunText(
         ];
   return [
     `A step takes ${seconds.total.toFixed(1)} s: ${seconds.rollout.toFixed(1)} s of rollouts, ${seconds.learn.toFixed(1)} s of learning${held}.`,
-    `It grew ${trajectories} trajectories of ${whole(tokens.unique)} tokens, ${branches.taken} of ${branches.asked} branching questions answered with yes, ${toolCalls.total} tool calls; reward ${reward.mean.toFixed(3)} in the mean.`,
+    `It grew ${trajectories} trajectories of ${whole(tokens.unique)} tokens, ${branches.taken} of ${branches.asked} branching questions answered with yes, ${toolCalls.total} tool calls; reward ${plain(reward.mean)} in the mean.`,
     ...idle,
     `Nothing of it was kept${tools.cache === '' ? '' : ', but for the answers of tools in tools.cache'}.`,
   ].join('\n');

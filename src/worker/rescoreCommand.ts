@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Config } from '../core/config.ts';
 import { toolTags } from '../core/configToolRules.ts';
 import type { RewardConfig } from '../core/configTools.ts';
-import { change } from '../core/figures.ts';
+import { change, plain } from '../core/figures.ts';
 import { rescoreStep, summed, type Rescored, type RescoredGroup } from '../core/rescore.ts';
 import { FailureError, type Tree } from '../core/types.ts';
 import type { Run } from '../run/reader.ts';
@@ -138,6 +138,6 @@ const groupRow = (group: RescoredGroup): string =>
     String(group.flips).padStart(8),
     String(group.signChanges).padStart(7),
     `  ${group.variance.padEnd(10)}`,
-    group.shift.toFixed(3).padStart(6),
+    plain(group.shift).padStart(6),
     `  ${oneLine(group.question, 60)}`,
   ].join('');

@@ -1,6 +1,7 @@
 /** `sft CONFIG DEMONSTRATIONS`: a cold start from demonstrations, resumable. Knows nothing of how rows are made or learned. */
 import { resolve } from 'node:path';
 import type { Config } from '../core/config.ts';
+import { plain } from '../core/figures.ts';
 import { loadConfig } from '../run/configFile.ts';
 import { elapsed } from '../run/clock.ts';
 import { UsageError, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
@@ -77,7 +78,7 @@ function teller(io: Io, settings: SftSettings): (progress: SftProgress) => void 
     const share = ((100 * tokens) / settings.tokens).toFixed(1);
     const seconds = ((elapsed() - started) / 1000).toFixed(0);
     io.out.write(
-      `update ${updates}  ${share} % read  loss ${loss.toFixed(4)}  grad ${gradientNorm.toFixed(3)}  rate ${learningRate.toExponential(2)}  ${seconds} s\n`,
+      `update ${updates}  ${share} % read  loss ${plain(loss, 4)}  grad ${plain(gradientNorm)}  rate ${learningRate.toExponential(2)}  ${seconds} s\n`,
     );
   };
 }

@@ -1,8 +1,7 @@
 /** Draws trees and steps as text for a terminal. Knows nothing of files, colours or the width of a window. */
 import { isCounterfactual } from '../core/counterfactual.ts';
 import type { StepSummary } from '../core/events.ts';
-import { plain } from '../core/explain.ts';
-import { change, decimal, percent } from '../core/figures.ts';
+import { change, decimal, percent, plain } from '../core/figures.ts';
 import type { Decision, Path, Segment, Tree } from '../core/types.ts';
 
 /** One tree with its segments, decisions, rewards and advantages; one string per line. */
@@ -27,9 +26,9 @@ const importedLine = ({ source, hasTokens }: NonNullable<Tree['imported']>): str
 function probeLines({ probe, total, initial }: Tree): string[] {
   if (!probe) return [];
   const { form, rootEntropy, turnEntropy, share, calls } = probe;
-  const entropies = `H of the prompt ${rootEntropy.toFixed(3)}, of turns ${turnEntropy.toFixed(3)}`;
+  const entropies = `H of the prompt ${plain(rootEntropy)}, of turns ${plain(turnEntropy)}`;
   return [
-    `probe ${form}: ${entropies} → ${share.toFixed(2)} of ${total}, so ${initial}   (${calls.length} ${calls.length === 1 ? 'call' : 'calls'})`,
+    `probe ${form}: ${entropies} → ${plain(share, 2)} of ${total}, so ${initial}   (${calls.length} ${calls.length === 1 ? 'call' : 'calls'})`,
   ];
 }
 
@@ -62,7 +61,7 @@ function segmentLabel(tree: Tree, index: number): string {
     `${index} ${segment.kind}`,
     callLabel(segment),
     tree.imported?.hasTokens === false ? '' : `${segment.count} tokens`,
-    segment.entropy === undefined ? '' : `H ${segment.entropy.toFixed(3)}`,
+    segment.entropy === undefined ? '' : `H ${plain(segment.entropy)}`,
     hard === undefined || hard === null ? '' : `hard ${change(hard, 3)}`,
     segment.stop === undefined ? '' : `ends by ${segment.stop}`,
   ];
@@ -77,7 +76,7 @@ const callLabel = ({ call, asked }: Segment): string =>
 /** The question's numbers and its answer, also where the answer was no. */
 export function decisionLabel(decision: Decision): string {
   const { initialEntropy, entropy, entropyDelta, penalty, probability, draw, threshold, outcome } = decision;
-  const entropies = `H₀ ${initialEntropy.toFixed(3)}  Hₜ ${entropy.toFixed(3)}  ΔH ${change(entropyDelta, 3)}`;
+  const entropies = `H₀ ${plain(initialEntropy)}  Hₜ ${plain(entropy)}  ΔH ${change(entropyDelta, 3)}`;
   const gate =
     draw !== undefined
       ? `drew ${plain(draw, 2)}`
@@ -128,7 +127,7 @@ export function stepRow(step: number, steps: number, summary: StepSummary): stri
     [String(toolCalls.total), 7],
     [measured(loss, 5), 10],
     [measured(gradientNorm, 3), 9],
-    [measured(seconds?.total, 1), 9],
+    [seconds === undefined ? '–' : decimal(seconds.total, 1), 9],
   ];
   return (
     (steps > 0 ? `${step}/${steps}` : String(step)).padEnd(7) +
@@ -137,7 +136,7 @@ export function stepRow(step: number, steps: number, summary: StepSummary): stri
 }
 
 const measured = (value: number | undefined, digits: number): string =>
-  value === undefined ? '–' : decimal(value, digits);
+  value === undefined ? '–' : plain(value, digits);
 
 /** Text on one line in quotes, cut with an ellipsis; nothing for nothing. */
 export function oneLine(text: string, length: number): string {

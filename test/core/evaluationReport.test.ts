@@ -93,12 +93,12 @@ describe('evaluation report', () => {
     ]);
     const { tools, lengths } = evaluationReport({ run: 'r', record });
     assert.equal(valueOf(tools.facts, 'Failed calls'), '1 of 3 (33.3 %)');
-    assert.equal(valueOf(tools.facts, 'Calls per answer'), '0.50');
+    assert.equal(valueOf(tools.facts, 'Calls per answer'), '.50');
     assert.equal(valueOf(tools.facts, 'Right with a call'), '66.7 % of 3');
     assert.equal(valueOf(tools.facts, 'Tool productivity'), ((100 * (1 / 3) * 0.5) / 0.6).toFixed(1));
     assert.deepEqual(
       tools.table!.rows.map(row => row.map(({ text }) => text)),
-      [['python', '3', '0.50', '1', '0', '30 ms']],
+      [['python', '3', '.50', '1', '0', '30 ms']],
     );
     assert.equal(valueOf(lengths, 'Response tokens, mean'), '15');
     assert.equal(valueOf(lengths, 'Truncated'), '16.7 %');

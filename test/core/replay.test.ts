@@ -153,8 +153,8 @@ describe('a tree against its replay', () => {
     );
     assert.deepEqual(causes(paths), ['decision', undefined, 'decision', 'sampler', 'group']);
     assert.deepEqual(causeLines(paths[2]!), [
-      'stored: H₀ 0.2100, Hₜ 0.5300, P .46 > τ .50 → branched (4 of 8 made)',
-      'replay: H₀ 0.2100, Hₜ 0.5300, P .46 ≤ τ .50 → refused (4 of 8 made)',
+      'stored: H₀ .2100, Hₜ .5300, P .46 > τ .50 → branched (4 of 8 made)',
+      'replay: H₀ .2100, Hₜ .5300, P .46 ≤ τ .50 → refused (4 of 8 made)',
     ]);
     assert.equal(
       pathVerdict(paths[0]!),
@@ -174,7 +174,7 @@ describe('a tree against its replay', () => {
       'stored goes on with its turn',
       'replay ends: its turn stopped by length',
     ]);
-    assert.deepEqual(causeLines(paths[1]!), ['stored: 0 ()', 'replay: 0.5 (half)']);
+    assert.deepEqual(causeLines(paths[1]!), ['stored: 0 ()', 'replay: .5 (half)']);
   });
 
   it('counts a question that only one side asked as answered otherwise', () => {

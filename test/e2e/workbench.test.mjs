@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'mocha';
+import { change, plain } from '../../src/core/figures.ts';
 import { fold } from '../../src/core/fold.ts';
 import { matchesIn } from '../../src/core/trajectorySearch.ts';
 import { segmentsOf } from '../../src/core/tree.ts';
@@ -130,7 +131,7 @@ describe('in the workbench', () => {
     await user.tells(view, '.card', new RegExp(`Turn 1[^]*tokens\\s+${count}, trained`));
     await view.locator('#tint label', { hasText: 'Advantage' }).click();
     await view.locator('#credit label', { hasText: 'Hard' }).click();
-    const most = Math.max(...tree.credit.hard.map(one => Math.abs(one ?? 0))).toFixed(2);
+    const most = plain(Math.max(...tree.credit.hard.map(one => Math.abs(one ?? 0))), 2);
     await user.sees(view, '.legend', `Advantage −${most} … +${most}`);
     await closeEditors();
   });
@@ -253,7 +254,7 @@ describe('in the workbench', () => {
     await user
       .line(`recorded under other reward settings: ${paths.length} trajectories of 8 groups in 2 steps`)
       .waitFor();
-    await user.line(`# mean reward +${before.toFixed(2)} → +${after.toFixed(2)}`).waitFor();
+    await user.line(`# mean reward ${change(before, 2)} → ${change(after, 2)}`).waitFor();
     await user.line('max |ΔA|').waitFor();
     await closeEditors();
   });
@@ -291,7 +292,7 @@ describe('in the workbench', () => {
     const view = await user.view('body[data-view="compare"] h1', 'Compare 2 runs');
     const final = until => {
       const last = state.summaries.filter(({ step }) => step <= until).slice(-5);
-      return (last.reduce((sum, { summary }) => sum + summary.reward.mean, 0) / 5).toFixed(3);
+      return plain(last.reduce((sum, { summary }) => sum + summary.reward.mean, 0) / 5);
     };
     await until(async () => (await view.locator('.outcomes tbody tr').count()) === 2, 'both outcomes');
     const cells = await view

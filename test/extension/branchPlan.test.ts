@@ -56,7 +56,7 @@ describe('ways to go on from a place', () => {
     const line = JSON.stringify({ ...told, weights: { checkpoint: 'step-000002', step: 2 } });
     assert.equal(
       sentenceOf(branchedFrom(line)),
-      '41.3~1: 2 samples from step-000002 earned +0.50 on average, the original +1.00: −0.50. Not trained on.',
+      '41.3~1: 2 samples from step-000002 earned +.50 on average, the original +1.00: −.50. Not trained on.',
     );
     assert.throws(() => branchedFrom('{}'), /cannot be read/);
   });

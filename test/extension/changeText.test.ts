@@ -37,11 +37,11 @@ const trajectory = { ...grown, path: 0, layout: layOut(grown.tree, 0, words, { a
 describe('what two checkpoints make of a trajectory', () => {
   it('stands in the head of its text: the sum, each turn’s, and the tokens that rose and fell most', () => {
     assert.deepEqual(above, [
-      '# Δ log p from initial to step-000004: −0.70 over 7 drawn tokens',
-      '# Turn 1: −1.50 over 3 tokens, entropy +0.00 on average',
-      '# Turn 2: +0.80 over 4 tokens, entropy +0.25 on average',
-      '# Most raised: "H" +1.00 · "D" +0.50 · "K" +0.05',
-      '# Most lowered: "E" −2.00 · "J" −0.25',
+      '# Δ log p from initial to step-000004: −.70 over 7 drawn tokens',
+      '# Turn 1: −1.50 over 3 tokens, entropy +.00 on average',
+      '# Turn 2: +.80 over 4 tokens, entropy +.25 on average',
+      '# Most raised: "H" +1.00 · "D" +.50 · "K" +.05',
+      '# Most lowered: "E" −2.00 · "J" −.25',
     ]);
     assert.ok(trajectory.layout.text.includes(above.join('\n')));
   });
@@ -73,7 +73,7 @@ describe('what two checkpoints make of a trajectory', () => {
 
   it('is told of a turn by its lens, and of a token by its hover, with both numbers', () => {
     const [, first, result] = trajectory.layout.segments;
-    assert.match(segmentLens(trajectory, first!, 'used'), /Δ log p −1\.50, H \+0\.00/);
+    assert.match(segmentLens(trajectory, first!, 'used'), /Δ log p −1\.50, H \+\.00/);
     assert.doesNotMatch(segmentLens(trajectory, result!, 'used'), /Δ log p −|Δ log p \+/);
     assert.deepEqual(changeFacts(change, 7), [
       ['Log-probability, initial', '−2.00000 (13.5 %)'],

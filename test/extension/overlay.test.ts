@@ -162,7 +162,7 @@ describe('overlay', () => {
       trajectory.layout.segments.map(place => segmentLens(trajectory, place, 'used')),
       [
         '14 tokens',
-        'turn 1 · 48 tokens · H mean 0.99, highest 2.00 · |Δ log p| 2.5e-1 · A +0.00 (hard)',
+        'turn 1 · 48 tokens · H mean .99, highest 2.00 · |Δ log p| 2.5e-1 · A +.00 (hard)',
         'search ok · 412 ms · 23 tokens',
         'turn 2 · 13 tokens · H mean 1.00, highest 2.00 · |Δ log p| 2.5e-1 · A −1.00 (hard)',
       ],

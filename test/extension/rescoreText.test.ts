@@ -40,10 +40,7 @@ describe('the text of rewards that might have been', () => {
       links.map(({ line, start, end }) => lines[line]!.slice(start, end)),
       ['1.2', 'trajectory 1', '1.1', 'trajectory 1'],
     );
-    assert.match(
-      lines[links[1]!.line]!,
-      /R \+1\.00 → \+0\.00 {3}A \+0\.50 → −0\.50 \(other sign\) {3}Wrong\./,
-    );
+    assert.match(lines[links[1]!.line]!, /R \+1\.00 → \+\.00 {3}A \+\.50 → −\.50 \(other sign\) {3}Wrong\./);
     assert.match(
       text,
       /2 pairs of trajectories in another order · 2 advantages of another sign\n# 2 groups with new variance/,

@@ -125,7 +125,7 @@ describe('the tokens of a branching question', () => {
     const table = windowTable(trajectory, trajectory.tree.decisions[0]!, bytePieces)!.trim().split('\n');
     assert.equal(table[0], 'Hₜ .52 was measured on these tokens: P .56 ≥ draw .40 → branched');
     assert.equal(table[2], '| Token | Entropy, nats | Probability | Instead |');
-    assert.equal(table[4], '| `O` | 0.00 | 60.65 % | `\\|` 25.00 %, `I` 60.65 % |');
+    assert.equal(table[4], '| `O` | .00 | 60.65 % | `\\|` 25.00 %, `I` 60.65 % |');
     assert.equal(table.length, 4 + 10);
   });
 
@@ -141,6 +141,6 @@ describe('the tokens of a branching question', () => {
     const { tree, columns } = smallTree();
     const table = windowTable({ tree, columns }, tree.decisions[0]!, bytePieces)!;
     assert.match(table, /\| Token \| Entropy, nats \| Probability \|\n/);
-    assert.match(table, /\n\| `O` \| 0\.00 \| 60\.65 % \|\n/);
+    assert.match(table, /\n\| `O` \| \.00 \| 60\.65 % \|\n/);
   });
 });

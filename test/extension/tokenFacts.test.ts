@@ -21,10 +21,10 @@ describe('token facts', () => {
     assert.deepEqual(facts(small(0), 14), {
       Token: '60 · 3c · number 14 of the trajectory',
       Entropy: '2.0000 nats',
-      'Log-probability, sampler': '−0.50000 (60.7 %)',
-      'Log-probability, trainer': '−0.25000 (77.9 %)',
-      'Trainer − sampler': '0.250000, ratio 1.28403',
-      Advantage: 'soft +1.00, hard +0.00',
+      'Log-probability, sampler': '−.50000 (60.7 %)',
+      'Log-probability, trainer': '−.25000 (77.9 %)',
+      'Trainer − sampler': '.250000, ratio 1.28403',
+      Advantage: 'soft +1.00, hard +.00',
       Mask: '1, trained',
       'Prefix weight': '2: 2 trajectories of 2 pass here',
       Alternatives: 'not recorded',
@@ -54,7 +54,7 @@ describe('token facts', () => {
     const last = small(1).layout.tokens.length - 1;
     const { 'Ratio in the update': ratio, 'Clip branch': branch } = facts(small(1), last, settings);
     assert.equal(ratio, '1, the step has a single update');
-    assert.equal(branch, 'free: A·r = −1.00, bounds [0.80, 1.28]');
+    assert.equal(branch, 'free: A·r = −1.00, bounds [.80, 1.28]');
   });
 
   it('takes the recorded ratio, and says so, where the updates’ own were not recorded', () => {
@@ -64,7 +64,7 @@ describe('token facts', () => {
     assert.equal(told['Ratio in the update'], '1 in the first of 4, then not recorded');
     assert.equal(
       told['Clip branch'],
-      'free: A·r = −1.28, bounds [0.80, 1.28] (at trainer ÷ sampler, 1.28403)',
+      'free: A·r = −1.28, bounds [.80, 1.28] (at trainer ÷ sampler, 1.28403)',
     );
     // All of the fixture’s tokens have the same ratio, so that its mean over the trajectory is that too.
     assert.equal(facts(small(1), last, { ...many, ratio: 'sequence' })['Clip branch'], told['Clip branch']);
@@ -73,18 +73,18 @@ describe('token facts', () => {
   it('says which side of the minimum won', () => {
     assert.equal(
       clipBranch(1, 1.5, BOUNDS),
-      'clipped high: A·clamp(r) = +1.28, bounds [0.80, 1.28], no gradient',
+      'clipped high: A·clamp(r) = +1.28, bounds [.80, 1.28], no gradient',
     );
-    assert.equal(clipBranch(1, 0.5, BOUNDS), 'free: A·r = +0.50, bounds [0.80, 1.28]');
+    assert.equal(clipBranch(1, 0.5, BOUNDS), 'free: A·r = +.50, bounds [.80, 1.28]');
     assert.equal(
       clipBranch(-1, 0.5, BOUNDS),
-      'clipped low: A·clamp(r) = −0.80, bounds [0.80, 1.28], no gradient',
+      'clipped low: A·clamp(r) = −.80, bounds [.80, 1.28], no gradient',
     );
     assert.equal(clipBranch(-1, 4, BOUNDS), 'dual clip: A·3 = −3.00, no gradient');
     assert.match(clipBranch(1, 1.5, { ...BOUNDS, clip: 'gradient-preserving-upper' }), /gradient kept$/);
     assert.equal(
       clipBranch(1, 1.5, { ...BOUNDS, clip: 'cispo' }),
-      'weight clipped high, outside [0.80, 1.28]',
+      'weight clipped high, outside [.80, 1.28]',
     );
   });
 });

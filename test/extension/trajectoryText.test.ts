@@ -12,7 +12,7 @@ const PATH_ONE = `# Tree 41.3 · trajectory 1 of 2 (branch) · reward −1.00 (w
 Largest city?
 
 
-── turn 1 · model · 48 tokens · H 0.21 · A −1.00 · ended by call ──
+── turn 1 · model · 48 tokens · H .21 · A −1.00 · ended by call ──
 <think>Look it
 up.</think>
 <search>city</search>
@@ -21,7 +21,7 @@ up.</think>
 <result>
 Oslo
 </result>
-── branching: path 0 asked · H₀ 0.21 · Hₜ 0.52 of 10 tokens · ΔH +0.31 · P 0.56 · draw 0.40 · branched: path 1 ──
+── branching: path 0 asked · H₀ .21 · Hₜ .52 of 10 tokens · ΔH +.31 · P .56 · draw .40 · branched: path 1 ──
 ── here path 1 left path 0 ──
 
 ── turn 2 · model · 13 tokens · A −1.00 · ended by length ──

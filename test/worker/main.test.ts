@@ -308,13 +308,13 @@ describe('branchpoint', () => {
     const { out } = await run('show', folder, '--step', '3');
     assert.match(
       out,
-      /◇ path \d asks: P \.\d\d, drew \.\d\d → refused {3}\(H₀ \d\.\d{3} {2}Hₜ \d\.\d{3} {2}ΔH [+−]\d\.\d{3}\)/,
+      /◇ path \d asks: P \.\d\d, drew \.\d\d → refused {3}\(H₀ \d?\.\d{3} {2}Hₜ \d?\.\d{3} {2}ΔH [+−]\d?\.\d{3}\)/,
     );
     assert.match(out, /→ branched into path \d/);
-    assert.match(out, /● \d+ model {2}\d+ tokens {2}H \d\.\d{3} {2}hard [+−]\d\.\d{3} {2}ends by call/);
+    assert.match(out, /● \d+ model {2}\d+ tokens {2}H \d?\.\d{3} {2}hard [+−]\d?\.\d{3} {2}ends by call/);
     assert.match(
       out,
-      /■ path \d \(branch of path \d after segment \d+\) {2}[✓✗] reward [+−]\d\.\d{3} \(.*\) {2}soft [+−]\d\.\d{3}/,
+      /■ path \d \(branch of path \d after segment \d+\) {2}[✓✗] reward [+−]\d?\.\d{3} \(.*\) {2}soft [+−]\d?\.\d{3}/,
     );
   });
 });

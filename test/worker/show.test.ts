@@ -19,7 +19,7 @@ describe('showing a tree in a terminal', () => {
     const lines = showTree({ ...tree, probe: { ...measured, calls }, isDropped: true });
     assert.equal(
       lines[3],
-      'probe upstream: H of the prompt 0.800, of turns 0.400 → 2.20 of 4, so 3   (1 call)',
+      'probe upstream: H of the prompt .800, of turns .400 → 2.20 of 4, so 3   (1 call)',
     );
     assert.match(lines[4]!, /dropped by the filter/);
   });

@@ -1,6 +1,6 @@
 /** A line chart with a legend, a cursor that all charts share, a pinned step, zoom and a keyboard. Knows nothing of what it shows. */
 import { element } from '../shared/element.ts';
-import { number } from '../shared/format.ts';
+import { number, spoken } from '../shared/format.ts';
 import { listen, type Gestures } from './gestures.ts';
 import { legend } from './legend.ts';
 import { paintingOf, type Painting, type Shown } from './painting.ts';
@@ -102,7 +102,7 @@ function sentence(title: string, shown: Shown | undefined, step: number): string
   const index = shown ? indexAt(shown.plot.steps, step) : -1;
   if (!shown || index < 0) return `${title}: not logged.`;
   const { plot, view } = shown;
-  const values = plot.series.map((one, i) => `${one.label} ${number(plot.values[i]![index])}`);
+  const values = plot.series.map((one, i) => `${one.label} ${spoken(plot.values[i]![index])}`);
   return `${title} at ${pointName(plot, view, index)}: ${values.join(', ')}.`;
 }
 
@@ -233,7 +233,7 @@ function describe(title: string, plot: Plot, view: View): string {
     const last = column.findLastIndex(isMeasured);
     if (first < 0 || one.kind?.startsWith('band')) return [];
     return [
-      `${one.label} ${number(column[first])} at ${pointName(plot, view, first)}, ${number(column[last])} at ${pointName(plot, view, last)}`,
+      `${one.label} ${spoken(column[first])} at ${pointName(plot, view, first)}, ${spoken(column[last])} at ${pointName(plot, view, last)}`,
     ];
   });
   return `${title}: ${parts.length > 0 ? parts.join('; ') : 'not logged'}.`;

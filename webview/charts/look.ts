@@ -6,9 +6,13 @@ import {
   LineController,
   LineElement,
   PointElement,
+  Ticks,
   type ChartDataset,
   type ChartOptions,
+  type Tick,
 } from 'chart.js';
+import { withoutZero } from '../../src/core/figures.ts';
+import { number } from '../shared/format.ts';
 import { faded, isHighContrast, themeColour as readColour } from '../shared/theme.ts';
 import { decimate, type Point } from './decimate.ts';
 import type { Mark, MarkKind, Plot, Series, View } from './plot.ts';
@@ -62,6 +66,18 @@ const OPTIONS: ChartOptions<'line'> = {
   devicePixelRatio: Math.min(2, globalThis.devicePixelRatio || 1),
 };
 
+/** As Chart.js writes it, and as the numbers beside the chart are written. */
+function bareTick(
+  this: unknown,
+  ...[value, index, ticks]: [value: string | number, index: number, ticks: Tick[]]
+): string {
+  const { numeric } = Ticks.formatters;
+  const written = withoutZero(
+    numeric.call(this as ThisParameterType<typeof numeric>, Number(value), index, ticks),
+  );
+  return written.includes('E') ? number(Number(value)) : written;
+}
+
 /** Axes in the theme's colours. */
 export function scales(plot: Plot, view: View, range: readonly [number, number] | undefined): Axes {
   const text = themeColour('descriptionForeground');
@@ -89,7 +105,7 @@ export function scales(plot: Plot, view: View, range: readonly [number, number] 
       type: 'linear',
       // Where all is 0 an axis from −1 to 1 would look like something.
       ...(range?.[0] === 0 && range[1] === 0 && { min: 0, max: 1 }),
-      ticks: { ...ticks, maxTicksLimit: 6 },
+      ticks: { ...ticks, maxTicksLimit: 6, callback: bareTick },
     },
   };
 }

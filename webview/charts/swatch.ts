@@ -21,6 +21,6 @@ export function swatch(series: Series): SVGElement {
   return svg('svg', { class: 'swatch', width: 14, height: 10, 'aria-hidden': true }, line);
 }
 
-/** `0.10 to 0.90`. */
+/** `.10 to .90`. */
 export const bandSpan = (low: number | undefined, high: number | undefined): string =>
   low === undefined || Number.isNaN(low) ? '–' : `${number(low)} to ${number(high)}`;

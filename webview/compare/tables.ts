@@ -1,6 +1,6 @@
 /** What the compared runs came to, and how their configurations differ, as tables. Knows nothing of the host. */
 import type { Estimate } from '../../src/core/bootstrap.ts';
-import { decimal, percent, ranged, whole } from '../../src/core/figures.ts';
+import { percent, plain, ranged, whole } from '../../src/core/figures.ts';
 import {
   differencesOf,
   GROUP_BLIND,
@@ -22,7 +22,7 @@ interface Column {
 
 const shown = (estimate: Estimate | undefined, show: (value: number) => string): string =>
   estimate === undefined ? 'not logged' : ranged(estimate, show);
-const reward = (value: number): string => decimal(value, 3);
+const reward = (value: number): string => plain(value);
 
 const columns = (target: number, common: number): Column[] => [
   { head: 'Steps', meaning: 'Last finished step of each run', of: ({ steps }) => steps.join(', ') },
@@ -43,7 +43,7 @@ const columns = (target: number, common: number): Column[] => [
     of: ({ area }) => shown(area, reward),
   },
   {
-    head: `Tool calls to ${decimal(target, 2)}`,
+    head: `Tool calls to ${plain(target, 2)}`,
     meaning: `Tool calls until the mean reward of ${SMOOTHED_STEPS} steps first reached it; over the runs that did`,
     of: ({ callsToTarget, meanCallsToTarget }) => {
       const reached = callsToTarget.filter(calls => calls !== null).length;

@@ -3,6 +3,7 @@ import { MARKS } from '../charts/look.ts';
 import type { MarkKind } from '../charts/plot.ts';
 import { choice } from '../shared/choice.ts';
 import { element } from '../shared/element.ts';
+import { decimals } from '../shared/format.ts';
 import { themeColour } from '../shared/theme.ts';
 import { SCALES, type Scale } from './axis.ts';
 
@@ -66,7 +67,7 @@ export function controls(asks: Asks): Controls {
       scales.set(scale);
       scales.allow(logged);
       slider.value = String(smoothing);
-      weight.textContent = smoothing.toFixed(2);
+      weight.textContent = decimals(smoothing);
       reset.hidden = !isZoomed;
       legend.replaceChildren(...[...marks].map(markName));
     },

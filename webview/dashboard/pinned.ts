@@ -2,7 +2,7 @@
 import type { Extreme, ExtremeKind } from '../../src/core/extremes.ts';
 import type { FinishedStep } from '../../src/core/fold.ts';
 import { element } from '../shared/element.ts';
-import { number, percent } from '../shared/format.ts';
+import { number, percent, spoken } from '../shared/format.ts';
 
 export interface PinnedBar {
   root: HTMLElement;
@@ -103,7 +103,7 @@ function kindButton(kind: ExtremeKind, onclick: () => void): KindButton {
       button.disabled = !found;
       value.textContent = found ? number(found.value) : '';
       const place = found
-        ? ` ${number(found.value)}: open trajectory ${found.path} of tree ${found.tree}`
+        ? ` ${spoken(found.value)}: open trajectory ${found.path} of tree ${found.tree}`
         : '';
       button.setAttribute('aria-label', label + place);
     },

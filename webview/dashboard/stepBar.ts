@@ -4,7 +4,7 @@ import { glance } from '../../src/core/stepColumns.ts';
 import { frame, MARKS, placeMarks } from '../charts/look.ts';
 import { nearestIndex, type Mark } from '../charts/plot.ts';
 import { element } from '../shared/element.ts';
-import { number } from '../shared/format.ts';
+import { number, spoken } from '../shared/format.ts';
 import { faded, themeColour } from '../shared/theme.ts';
 
 export interface StepBar {
@@ -58,10 +58,10 @@ export function stepBar(hears: BarHears): StepBar {
   const describe = (): void => {
     const step = shown.cursor ?? shown.pinned ?? shown.steps.at(-1)?.step;
     const found = shown.steps[indexOf(shown.steps, step)];
-    const text = found ? sentence(found) : 'no step yet';
+    const told = (write: typeof number): string => (found ? sentence(found, write) : 'no step yet');
     canvas.setAttribute('aria-valuenow', String(found?.step ?? 0));
-    canvas.setAttribute('aria-valuetext', text);
-    label.textContent = text;
+    canvas.setAttribute('aria-valuetext', told(spoken));
+    label.textContent = told(number);
   };
   listen(canvas, shown, hears);
   new ResizeObserver(draw).observe(canvas);
@@ -98,8 +98,8 @@ function cellOf({ steps, planned }: Shown, width: number): number {
   return Math.min(WIDEST, width / count);
 }
 
-const sentence = ({ step, summary }: FinishedStep): string =>
-  `step ${step}, reward ${number(summary.reward.mean)}, entropy ${summary.entropy.all === undefined ? 'not logged' : number(summary.entropy.all)}, ${summary.toolCalls.total} tool calls`;
+const sentence = ({ step, summary }: FinishedStep, write: typeof number): string =>
+  `step ${step}, reward ${write(summary.reward.mean)}, entropy ${summary.entropy.all === undefined ? 'not logged' : write(summary.entropy.all)}, ${summary.toolCalls.total} tool calls`;
 
 /** Index of a step; -1 for none. Steps follow each other, but a run may begin anywhere. */
 function indexOf(steps: readonly FinishedStep[], step: number | undefined): number {

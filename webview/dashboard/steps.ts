@@ -3,7 +3,7 @@ import { counted } from '../../src/core/figures.ts';
 import type { FinishedStep, RunState } from '../../src/core/fold.ts';
 import type { TreeRow } from '../../src/protocol/verbs.ts';
 import { element } from '../shared/element.ts';
-import { decimals, number, percent, shorten } from '../shared/format.ts';
+import { decimals, number, percent, shorten, spoken } from '../shared/format.ts';
 
 export interface StepPanel {
   root: HTMLElement;
@@ -83,7 +83,7 @@ function treeButton(row: TreeRow, open: (tree: string) => void): HTMLElement {
     branches === undefined
       ? 'branches not logged'
       : `${counted(branches, 'branch', 'branches')} · ${refused ?? 0} refused`;
-  const earned = reward === undefined ? 'reward not logged' : `reward ${number(reward)}`;
+  const earned = reward === undefined ? 'reward not logged' : `reward ${spoken(reward)}`;
   const label = `${question} (${id}): ${earned}, ${counted(paths, 'trajectory', 'trajectories')}, ${about}`;
   const fill = element('span', { class: 'fill' });
   fill.style.width = `${100 * Math.max(0, Math.min(1, reward ?? 0))}%`;

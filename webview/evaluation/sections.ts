@@ -1,5 +1,5 @@
 /** The sections of a report as elements. Knows nothing of the host. */
-import { percent } from '../../src/core/figures.ts';
+import { MINUS, percent } from '../../src/core/figures.ts';
 import type {
   FailureGroup,
   FlipLine,
@@ -9,7 +9,6 @@ import type {
   SampleRef,
 } from '../../src/core/report.ts';
 import { element, svg } from '../shared/element.ts';
-import { MINUS } from '../shared/format.ts';
 import { factList, shareBar, tableOf } from '../shared/facts.ts';
 
 /** What is opened from a report. */

@@ -24,7 +24,7 @@ export const factList = (facts: readonly Fact[]): HTMLElement =>
 /** A column of bare numbers, whose digits stand below each other; one with bars begins with its bars. */
 const isNumeric = (rows: Table['rows'], column: number): boolean =>
   column > 0 &&
-  rows.every(row => row[column]?.share === undefined && /^[+\u2212]?\d/.test(row[column]?.text ?? '0'));
+  rows.every(row => row[column]?.share === undefined && /^[+\u2212]?\.?\d/.test(row[column]?.text ?? '0'));
 
 /** Each row's first cell is its head. */
 export function tableOf({ heads, rows }: Table, caption: string): HTMLElement {

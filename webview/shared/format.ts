@@ -1,6 +1,6 @@
-/** Numbers as people read them. Knows nothing of what they measure. */
+/** Numbers as views show them and as screen readers say them. Knows nothing of what they measure. */
+import { MINUS, plain, signed as withSign, withoutZero } from '../../src/core/figures.ts';
 
-export const MINUS = '\u2212';
 /** Below it four decimals say nothing. */
 const TINY = 0.0005;
 const minus = (text: string): string => text.replace('-', MINUS);
@@ -8,8 +8,14 @@ const minus = (text: string): string => text.replace('-', MINUS);
 /** As the English locale groups it, which is slow to ask for the first time. */
 const grouped = (whole: number): string => String(whole).replace(/\B(?=(\d{3})+$)/g, ',');
 
-/** Two or three significant digits, thousands grouped, tiny numbers by their power of ten; a dash for what was not measured. */
-export function number(value: number | undefined | null): string {
+/** A bare number as it is shown, see spoken: `.46`. */
+export const number = (value: number | undefined | null): string => withoutZero(spoken(value));
+
+/**
+ * A number as it is said, or stands before a unit: `0.46`. Two or three significant digits, thousands grouped, tiny numbers by their power
+ * of ten; a dash for what was not measured.
+ */
+export function spoken(value: number | undefined | null): string {
   if (value === undefined || value === null || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : `${MINUS}∞`;
   if (Number.isInteger(value) || Math.abs(value) >= 1000) return minus(grouped(Math.round(value)));
@@ -22,11 +28,10 @@ export function number(value: number | undefined | null): string {
 
 /** So many digits after the point, for numbers that stand below each other; a dash for what was not measured. */
 export const decimals = (value: number | undefined, digits = 2): string =>
-  value === undefined || Number.isNaN(value) ? '–' : minus(value.toFixed(digits));
+  value === undefined || Number.isNaN(value) ? '–' : plain(value, digits);
 
 /** With its sign, also when it is positive. */
-export const signed = (value: number): string =>
-  (value > 0 ? '+' : '') + (value === 0 ? '0' : minus(value.toFixed(2)));
+export const signed = (value: number): string => (value === 0 ? '0' : withSign(plain(value, 2)));
 
 export const percent = (share: number | undefined): string =>
   share === undefined ? '–' : `${Math.round(share * 100)} %`;

@@ -1,7 +1,7 @@
 /** The trajectories of a tree as a row of tabs. Knows nothing of what a tab opens. */
 import type { Tree } from '../../src/core/types.ts';
 import { element } from '../shared/element.ts';
-import { number } from '../shared/format.ts';
+import { number, spoken } from '../shared/format.ts';
 
 /** Puts the tabs of a tree into their list; `found` are those that were looked for. */
 export function drawTabs(
@@ -52,7 +52,7 @@ function labelOf({ paths }: Tree, index: number, isFound: boolean): string {
   const { from, reward, calls, stop } = paths[index]!;
   return [
     `Trajectory ${index}`,
-    reward === undefined ? 'not judged' : `reward ${number(reward.total)}`,
+    reward === undefined ? 'not judged' : `reward ${spoken(reward.total)}`,
     ...(reward === undefined ? [] : [reward.correct ? 'right' : 'wrong']),
     `${calls} tool call${calls === 1 ? '' : 's'}`,
     stop === undefined ? 'its end is not logged' : `ended by ${stop}`,

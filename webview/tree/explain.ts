@@ -1,9 +1,10 @@
 /** What a segment is, in words and numbers. Knows nothing of the page. */
-import { plain, type Line } from '../../src/core/explain.ts';
+import type { Line } from '../../src/core/explain.ts';
+import { plain } from '../../src/core/figures.ts';
 import { branchValue, rewardsThrough } from '../../src/core/branchValue.ts';
 import { isInLoss, prefixWeights, segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
 import type { Decision, Segment, Tree } from '../../src/core/types.ts';
-import { number, shorten, signed } from '../shared/format.ts';
+import { number, shorten, signed, spoken } from '../shared/format.ts';
 
 export const segmentName = (segment: Segment): string =>
   segment.kind === 'tool'
@@ -36,7 +37,7 @@ export function segmentLines(tree: Tree, index: number, paths: readonly number[]
       ? []
       : [
           { term: 'call', value: `${call.tool}: ${call.outcome}${call.shared ? ', shared' : ''}` },
-          { term: 'latency', value: `${number(call.latencyMs)} ms` },
+          { term: 'latency', value: `${spoken(call.latencyMs)} ms` },
         ]),
     ...(asked === undefined
       ? []

@@ -1,9 +1,10 @@
 /** Shapes of a laid-out rollout tree as SVG. Knows nothing of scrolling, keys or where the tree comes from. */
 import { OUTCOMES, verdict } from '../../src/core/explain.ts';
+import { MINUS } from '../../src/core/figures.ts';
 import { segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
 import type { Decision, DecisionOutcome, Path, Segment, Tree } from '../../src/core/types.ts';
 import { svg } from '../shared/element.ts';
-import { MINUS, number, shorten, signed } from '../shared/format.ts';
+import { number, shorten, signed, spoken } from '../shared/format.ts';
 import { creditText, segmentName } from './explain.ts';
 import { endOf, questionAt, type Box, type Layout, type Metrics } from './layout.ts';
 import type { Shading } from './shades.ts';
@@ -203,9 +204,9 @@ function labelOf({ scene, layout, credits }: Brush, box: Box): string {
       : [
           segmentName(segment),
           tokens,
-          segment.entropy === undefined ? '' : `entropy ${number(segment.entropy)}`,
+          segment.entropy === undefined ? '' : `entropy ${spoken(segment.entropy)}`,
           credits[first]?.length ? `advantage ${creditText(credits[first], Infinity)}` : '',
-          segment.call ? `${segment.call.outcome}, ${number(segment.call.latencyMs)} ms` : '',
+          segment.call ? `${segment.call.outcome}, ${spoken(segment.call.latencyMs)} ms` : '',
         ];
   return [
     ...(isUntrained(scene, first) ? ['not trained on'] : []),
@@ -326,7 +327,7 @@ function endSentence(tree: Tree, path: number): string {
   const parts = [
     reward === undefined
       ? 'not judged yet'
-      : `${reward.correct ? 'right' : 'wrong'}, reward ${number(reward.total)}`,
+      : `${reward.correct ? 'right' : 'wrong'}, reward ${spoken(reward.total)}`,
     ...(soft === undefined ? [] : [`advantage ${signed(soft)}`]),
     ...(origin === 'fill' ? ['drawn from the prompt to fill the group'] : []),
   ];

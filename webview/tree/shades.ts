@@ -2,7 +2,7 @@
 import { rewardsThrough } from '../../src/core/branchValue.ts';
 import { segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
 import type { Tree } from '../../src/core/types.ts';
-import { number, signed } from '../shared/format.ts';
+import { number, signed, spoken } from '../shared/format.ts';
 
 /** What the tint of a segment means. */
 export type Tint = 'entropy' | 'advantage' | 'reward' | 'time';
@@ -44,14 +44,14 @@ export function shadingOf(tree: Tree, tint: Tint, view: CreditView): Shading {
   switch (tint) {
     case 'entropy': {
       const values = tree.segments.map(({ kind, entropy }) => (kind === 'model' ? entropy : undefined));
-      return upTo(tint, values, LEAST_ENTROPY, value => `${number(value)} nats`);
+      return upTo(tint, values, LEAST_ENTROPY, value => `${spoken(value)} nats`);
     }
     case 'time':
       return upTo(
         tint,
         tree.segments.map(({ call }) => call?.latencyMs),
         1,
-        value => `${number(value)} ms`,
+        value => `${spoken(value)} ms`,
       );
     case 'reward':
       return between(rewardsThrough(tree));

@@ -1,7 +1,7 @@
 /** Buttons and keys that lead to the trees around this one. Knows nothing of what a tree is like. */
 import type { Neighbours, Way } from '../../src/core/neighbours.ts';
 import { element } from '../shared/element.ts';
-import { number, shorten } from '../shared/format.ts';
+import { shorten, spoken } from '../shared/format.ts';
 
 const WAYS: Record<Way, { sign: string; key: string; where: string; nowhere: string }> = {
   previousStep: {
@@ -63,7 +63,7 @@ export function stepNavigation(go: (id: string) => void): Steps {
         const { where, nowhere, key } = WAYS[names[i]!];
         const tree = next.ways[names[i]!];
         const name = tree
-          ? `${where} (${key}): step ${tree.step}, reward ${number(tree.reward)}, ${shorten(tree.question, 60)}`
+          ? `${where} (${key}): step ${tree.step}, reward ${spoken(tree.reward)}, ${shorten(tree.question, 60)}`
           : nowhere;
         button.disabled = !tree;
         button.title = name;

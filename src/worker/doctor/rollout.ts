@@ -4,6 +4,7 @@ import { collate, pack, packedOrder } from '../../core/batch.ts';
 import { checkSettings, checkTree, CHECKS } from '../../core/checks.ts';
 import { ok, upTo, warning, wrong, type CheckResult } from '../../core/checkup.ts';
 import type { Config } from '../../core/config.ts';
+import { plain } from '../../core/figures.ts';
 import { isTrained, responseTokens, type Grown } from '../../core/tree.ts';
 import type { Task } from '../../core/types.ts';
 import type { RunTokenizer } from '../equipment.ts';
@@ -72,7 +73,7 @@ async function judgeTrees(
   const paths = grown.flatMap(({ tree }) => tree.paths);
   const right = paths.filter(path => path.reward?.correct).length;
   const mean = paths.reduce((sum, path) => sum + (path.reward?.total ?? 0), 0) / paths.length;
-  const sentence = `${paths.length} trajectories were judged: ${right} right, mean reward ${mean.toFixed(2)}.`;
+  const sentence = `${paths.length} trajectories were judged: ${right} right, mean reward ${plain(mean, 2)}.`;
   return [ok('reward', sentence)];
 }
 

@@ -69,7 +69,7 @@ describe('imported rollouts', function () {
     const opened = await vscode.commands.executeCommand(commandId('openRollouts'), vscode.Uri.file(FOLDER()));
     assert.equal(opened, FOLDER());
     await hasSteps(2);
-    assert.match(await text('header'), /imported from verl · step 2 · reward 0\.5/);
+    assert.match(await text('header'), /imported from verl · step 2 · reward \.5/);
     assert.equal(await text('.chart[data-chart="Entropy (nats)"] .empty'), 'not logged');
     const shown = await page('eval', {
       frame: FRAME,

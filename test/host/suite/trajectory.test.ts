@@ -91,7 +91,7 @@ describe('a trajectory as text', () => {
       .filter(line => /^── (?!branching|here)/.test(line));
     assert.equal(titles.filter(title => title === 'Open Tree').length, headings.length + 1);
     assert.ok(
-      titles.some(title => /turn 1 · \d+ tokens · H mean \d\.\d\d, highest \d\.\d\d/.test(title)),
+      titles.some(title => /turn 1 · \d+ tokens · H mean \d?\.\d\d, highest \d?\.\d\d/.test(title)),
       titles.join('\n'),
     );
   });
@@ -132,7 +132,7 @@ describe('a trajectory as text', () => {
     assert.equal(choice.split('\n\n')[0]!.match(/ % \| /g)?.length, 4, choice);
     const question = await hoverAt(lines.findIndex(line => line.startsWith('── branching: ')));
     assert.match(question, /^Hₜ [\d.]+ was measured on these tokens: P /);
-    assert.match(question, /\n\| `<` \| \d\.\d\d \| [\d.]+ % \| `=` /);
+    assert.match(question, /\n\| `<` \| \d?\.\d\d \| [\d.]+ % \| `=` /);
   });
 
   it('tints tokens by the overlay that is chosen', async function () {

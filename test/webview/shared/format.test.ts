@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { decimals, duration, number, shorten, signed } from '../../../webview/shared/format.ts';
+import { decimals, duration, number, shorten, signed, spoken } from '../../../webview/shared/format.ts';
 
 describe('numbers as people read them', () => {
   it('shows what was not measured as a dash, never as 0', () => {
@@ -10,25 +10,31 @@ describe('numbers as people read them', () => {
   });
 
   it('keeps three significant digits or so, with a true minus', () => {
-    assert.equal(number(0.1234), '0.12');
+    assert.equal(number(0.1234), '.12');
     assert.equal(number(-12.345), '−12.3');
-    assert.equal(number(0.00123), '0.0012');
-    assert.equal(number(0.00499), '0.005');
+    assert.equal(number(0.00123), '.0012');
+    assert.equal(number(0.00499), '.005');
     assert.equal(number(1234567), '1,234,567');
     assert.deepEqual([999, 1000, -12345.6].map(number), ['999', '1,000', '−12,346']);
     assert.equal(number(0.0000021), '2.1e−6');
     assert.equal(number(-0.0004), '−4.0e−4');
   });
 
+  it('has a zero before the point where it is read aloud or stands before a unit', () => {
+    assert.deepEqual([0.1234, -0.5, 0.00123, 1, 10.04, undefined].map(spoken), [
+      ...['0.12', '−0.50', '0.0012', '1', '10.0', '–'],
+    ]);
+  });
+
   it('gives numbers in a column the same digits after the point', () => {
     assert.deepEqual(
       [1, 0.545, -0.125, undefined].map(one => decimals(one)),
-      ['1.00', '0.55', '−0.13', '–'],
+      ['1.00', '.55', '−.13', '–'],
     );
   });
 
   it('signs an advantage', () => {
-    assert.deepEqual([1.214, -0.9, 0].map(signed), ['+1.21', '−0.90', '0']);
+    assert.deepEqual([1.214, -0.9, 0].map(signed), ['+1.21', '−.90', '0']);
   });
 
   it('says a duration in the two units that matter', () => {

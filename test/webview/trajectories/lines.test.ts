@@ -13,7 +13,7 @@ describe('a transcript', () => {
         ['heading', 'Prompt', '14 tokens · not trained'],
         ['text', 'Largest city?'],
         ['blank', ''],
-        ['heading', 'Model, turn 1', '48 tokens · H 0.21 · A 0 · ended by call'],
+        ['heading', 'Model, turn 1', '48 tokens · H .21 · A 0 · ended by call'],
         ['text', '<think>Look it'],
         ['text', 'up.</think>'],
         ['text', '<search>city</search>'],
@@ -36,7 +36,7 @@ describe('a transcript', () => {
         .filter((one, i, all) => one !== all[i - 1]),
       [1, 4],
     );
-    assert.equal(labelOf(lines[3]!), 'Model, turn 1, 48 tokens · H 0.21 · A 0 · ended by call');
+    assert.equal(labelOf(lines[3]!), 'Model, turn 1, 48 tokens · H .21 · A 0 · ended by call');
   });
 
   it('has the advantage that the update used, also where it compared turns of the same state', () => {
@@ -47,7 +47,7 @@ describe('a transcript', () => {
       used: 'step',
       steps: [[], [0.5, 0.25], [], [0], [0]],
     };
-    assert.match(transcript(tree, 1, 80)[3]!.facts!, /A −0\.75/);
+    assert.match(transcript(tree, 1, 80)[3]!.facts!, /A −\.75/);
   });
 
   it('says of an imported trajectory what is not logged', () => {
@@ -56,7 +56,7 @@ describe('a transcript', () => {
     tree.imported = { source: 'verl', hasTokens: false };
     assert.equal(
       transcript(tree, 1, 80)[3]!.facts,
-      'tokens not logged · H 0.21 · advantage not logged · ended by call',
+      'tokens not logged · H .21 · advantage not logged · ended by call',
     );
   });
 

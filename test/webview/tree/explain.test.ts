@@ -18,13 +18,13 @@ describe('what a segment says of itself', () => {
     assert.deepEqual(lines, [
       'tokens: 3, trained',
       'on: 2 trajectories',
-      'R: 0.05',
-      'A trained: +0.97, −1.66',
-      'A hard: −0.34',
-      'A step: +0.14, −0.38',
-      'A soft: +0.83, −1.27',
-      'A sibling: −0.45',
-      'prefix weight: −0.69, 2×',
+      'R: .05',
+      'A trained: +.97, −1.66',
+      'A hard: −.34',
+      'A step: +.14, −.38',
+      'A soft: +.83, −1.27',
+      'A sibling: −.45',
+      'prefix weight: −.69, 2×',
     ]);
   });
 
@@ -34,9 +34,9 @@ describe('what a segment says of itself', () => {
   });
 
   it('shows the range of its advantages where there is room, else their mean', () => {
-    assert.equal(creditText([1.25, -0.5], 20), '−0.50 … +1.25');
-    assert.equal(creditText([1.25, -0.5], 9), 'ø +0.38');
-    assert.equal(creditText([0.5, 0.5], 0), '+0.50');
+    assert.equal(creditText([1.25, -0.5], 20), '−.50 … +1.25');
+    assert.equal(creditText([1.25, -0.5], 9), 'ø +.38');
+    assert.equal(creditText([0.5, 0.5], 0), '+.50');
     assert.equal(creditText([], 20), undefined);
   });
 });

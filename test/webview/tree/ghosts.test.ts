@@ -66,7 +66,7 @@ describe('ghosts', () => {
     assert.deepEqual(tree.paths.slice(0, 2), TREE.paths);
     assert.deepEqual(tree.paths[3]!.from, { path: 0, segment: 2 });
     assert.equal(ghosts[0]!.difference.difference, -0.5);
-    assert.deepEqual([...notes], [[5, '~1 Δ −0.50']]);
+    assert.deepEqual([...notes], [[5, '~1 Δ −.50']]);
     const layout = layOut(tree, { mode: 'steps', opened: new Set(), window: 900, zoom: 1 });
     assert.deepEqual(layout.lanes, [0, 2, 3, 1]);
   });
@@ -97,7 +97,7 @@ describe('ghosts', () => {
     assert.equal(ghostFacts(grafted), ' · 2 counterfactuals with 4 samples, not trained on');
     assert.equal(
       verdict(grafted.ghosts[0]!),
-      '2 samples earned 0.50 on average; the original, trajectory 0, earned 1: difference −0.50',
+      '2 samples earned .50 on average; the original, trajectory 0, earned 1: difference −.50',
     );
   });
 
