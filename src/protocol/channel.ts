@@ -1,6 +1,6 @@
 /** One typed conversation over any port. Knows nothing of VS Code, processes or training. */
 import type { Failure } from '../core/types.ts';
-import { FailureError } from '../core/types.ts';
+import { FailureError, errorText } from '../core/types.ts';
 
 /** Three kinds of message, as strings: an ask is always answered or refused, unless the port closes. */
 export type Message =
@@ -78,5 +78,5 @@ export function connect<V>(port: Port): { remote: Remote<V>; close(reason: strin
 /** An error as data; one that is a Failure already keeps its attribution. */
 export function toFailure(error: unknown, where: Failure['where'] = 'bug'): Failure {
   if (error instanceof FailureError) return error.failure;
-  return { where, message: error instanceof Error ? error.message : String(error) };
+  return { where, message: errorText(error) };
 }

@@ -43,7 +43,7 @@ export function formatProblem(file: string, { line, column, key, message, fix }:
 
 /** The config with paths resolved, or its problems; files that it names must be there. Throws where it cannot be read. */
 export function readConfigFile(file: string): ReadConfig {
-  const text = readText(file);
+  const text = readText(file, `Name a ${CONFIG_SUFFIX.slice(1)} file.`);
   const checked = checkConfigText(text, file);
   if ('problems' in checked) return { problems: [...checked.problems, ...missingIn(text, file)] };
   const problems = missingFiles(checked.config, text);
@@ -93,7 +93,8 @@ function withName(value: unknown, file: string): unknown {
   return new RegExp(spec.pattern ?? '', 'u').test(name) ? { name, ...value } : value;
 }
 
-function readText(file: string): string {
+/** Throws a FailureError with this way out where the file is missing or cannot be read. */
+export function readText(file: string, fix: string): string {
   try {
     return fs.readFileSync(file, 'utf8');
   } catch (error) {
@@ -101,7 +102,7 @@ function readText(file: string): string {
     const message = isMissing
       ? `There is no file ${file}.`
       : `${file} cannot be read: ${(error as Error).message}`;
-    throw new FailureError({ where: 'config', message, fix: `Name a ${CONFIG_SUFFIX.slice(1)} file.` });
+    throw new FailureError({ where: 'config', message, fix });
   }
 }
 

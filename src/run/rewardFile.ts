@@ -1,12 +1,11 @@
 /** Reads other reward settings for a run, as a file of reward keys or as a whole config. Knows nothing of what a reward is. */
-import * as fs from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { getNodeValue, parseTree, type ParseError } from 'jsonc-parser';
 import { validate, type Config } from '../core/config.ts';
 import type { RewardConfig } from '../core/configTools.ts';
 import { isObject } from '../core/configValues.ts';
 import { FailureError } from '../core/types.ts';
-import { placeOfKey } from './configFile.ts';
+import { placeOfKey, readText } from './configFile.ts';
 import { mapPaths } from './manifest.ts';
 
 /**
@@ -14,7 +13,7 @@ import { mapPaths } from './manifest.ts';
  * Throws a FailureError that names file, line and key where it cannot be read.
  */
 export function readRewardFile(file: string, config: Config): RewardConfig {
-  const text = readText(file);
+  const text = readText(file, 'Name a JSON file with reward keys, or a config.');
   const given = objectOf(text, file);
   const isConfig = ['reward', 'policy', 'data'].some(key => Object.hasOwn(given, key));
   const reward = isConfig ? (given['reward'] ?? {}) : { ...config.reward, ...given };
@@ -39,19 +38,6 @@ function objectOf(text: string, file: string): Record<string, unknown> {
     'is not a JSON object.',
     'Write { "accuracy": "exact" }, say, or a whole config.',
   );
-}
-
-function readText(file: string): string {
-  try {
-    return fs.readFileSync(file, 'utf8');
-  } catch (error) {
-    const fix = 'Name a JSON file with reward keys, or a config.';
-    throw new FailureError({
-      where: 'config',
-      message: `${file} cannot be read: ${(error as Error).message}`,
-      fix,
-    });
-  }
 }
 
 function refusal(

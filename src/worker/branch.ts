@@ -24,9 +24,10 @@ import type { Run } from '../run/reader.ts';
 import { closingAfter } from './closing.ts';
 import type { Equipment, RunTokenizer } from './equipment.ts';
 import { openReward } from './judges.ts';
-import { judgeAsTrained, reopenPolicy, unlessAborted, withoutRecording } from './reopen.ts';
+import { judgeAsTrained, reopenPolicy, withoutRecording } from './reopen.ts';
 import { encodeResult, growFrom } from './rollout.ts';
 import type { ToolPool } from './tools/tool.ts';
+import { unlessAborted } from './unlessAborted.ts';
 import { weightsOf, type Weights } from './weights.ts';
 
 export interface BranchRequest {

@@ -1,5 +1,6 @@
 /** The command line as one table: what each command takes, and what it is for. Knows nothing of how a command does it. */
 import { parseArgs } from 'node:util';
+import { errorText } from '../core/types.ts';
 import type { Screen } from './progress.ts';
 
 export interface Io {
@@ -71,7 +72,7 @@ function parse(
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true, strict: true });
     return { values, positionals };
   } catch (error) {
-    const [reason] = (error instanceof Error ? error.message : String(error)).split('. To specify');
+    const [reason] = errorText(error).split('. To specify');
     const known = Object.keys(command.options).map(option => `--${option}`);
     throw new UsageError(`${reason}. Options of ${name}: ${known.length > 0 ? known.join(', ') : 'none'}.`);
   }

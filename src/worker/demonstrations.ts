@@ -7,7 +7,7 @@ import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { permutation, streamKey } from '../core/random.ts';
 import { resultText } from '../core/tags.ts';
-import { FailureError, type Message } from '../core/types.ts';
+import { FailureError, type Message, errorText } from '../core/types.ts';
 import type { Demonstration } from './sft.ts';
 
 /** What a module of demonstrations exports. */
@@ -66,9 +66,7 @@ async function linesOf(path: string): Promise<{ line: string; place: number }[]>
     const lines = text.split(/\r?\n/).map((line, i) => ({ line, place: i + 1 }));
     return lines.filter(({ line }) => line.trim() !== '');
   } catch (error) {
-    throw refusal(
-      `The demonstrations ${path} cannot be read (${error instanceof Error ? error.message : String(error)}).`,
-    );
+    throw refusal(`The demonstrations ${path} cannot be read (${errorText(error)}).`);
   }
 }
 
@@ -134,7 +132,7 @@ function linesOfRow(line: string, where: string): Line[] {
   try {
     row = JSON.parse(line);
   } catch (error) {
-    throw refusal(`${where} is not JSON (${error instanceof Error ? error.message : String(error)}).`);
+    throw refusal(`${where} is not JSON (${errorText(error)}).`);
   }
   const { messages, conversations, system } = (row ?? {}) as Record<string, unknown>;
   const list = messages ?? conversations;

@@ -63,8 +63,7 @@ export async function evaluate(evaluation: Evaluation): Promise<Evaluated> {
   let done = 0;
   const work = async (policy: Policy): Promise<void> => {
     for (let index = next++; index < tasks.length; index = next++) {
-      if (signal.aborted)
-        throw new FailureError({ where: 'policy', message: 'The evaluation was called off.' });
+      if (signal.aborted) throw calledOff();
       const { outcome, failures } = await attempt(evaluation, policy, index);
       outcomes[index] = outcome;
       unjudged.push(...failures);
@@ -82,6 +81,9 @@ export async function evaluate(evaluation: Evaluation): Promise<Evaluated> {
   if (unjudged[0]) evaluation.warn?.(inSum(unjudged[0], unjudged.length));
   return { summary: summarize(evaluation, outcomes, seconds), outcomes };
 }
+
+export const calledOff = (): FailureError =>
+  new FailureError({ where: 'policy', message: 'The evaluation was called off.' });
 
 const inSum = (first: Failure, count: number): Failure => ({
   ...first,

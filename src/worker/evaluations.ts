@@ -3,12 +3,13 @@ import type { Config } from '../core/config.ts';
 import type { EvaluationRecord, Provenance } from '../core/evaluation.ts';
 import type { Fact } from '../core/events.ts';
 import { FailureError, type Task } from '../core/types.ts';
-import { evaluate } from './evaluate.ts';
+import { calledOff, evaluate } from './evaluate.ts';
 import type { OwnReward } from './own/reward.ts';
 import { canBeMended, failureOf } from './mending.ts';
 import type { Policy } from './policy/policy.ts';
 import type { RolloutTokenizer } from './rollout.ts';
 import type { ToolPool } from './tools/tool.ts';
+import { unlessAborted } from './unlessAborted.ts';
 
 export interface Evaluations {
   /** Begins, or queues, the evaluation of the weights after a step; engines with the same weights that are idle join in. */
@@ -104,7 +105,7 @@ async function run(
         progress: (done, all) => settings.progress(step, done, all),
         signal,
       });
-      return { ...(await Promise.race([evaluation, calledOff(signal)])), provenance };
+      return { ...(await unlessAborted(evaluation, signal, calledOff())), provenance };
     } finally {
       await tools.close();
     }
@@ -126,11 +127,3 @@ async function openedPolicy({ openPolicy }: EvaluationSettings, step: number): P
     });
   }
 }
-
-/** Rejects when the signal is aborted, so that nobody waits for what an engine is still computing. */
-const calledOff = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const callOff = (): void => reject(new Error('The evaluation was called off.'));
-    if (signal.aborted) callOff();
-    signal.addEventListener('abort', callOff, { once: true });
-  });

@@ -4,7 +4,7 @@
  */
 import type { RewardConfig } from '../core/configTools.ts';
 import { judge, lessLength, type RewardSettings } from '../core/reward.ts';
-import type { Failure, Reward, Tree } from '../core/types.ts';
+import { errorText, type Failure, type Reward, type Tree } from '../core/types.ts';
 import { openOwnReward, type OwnReward } from './own/reward.ts';
 
 /** The user's own reward, tried out; undefined where the config names none. Throws a FailureError where it does not work. */
@@ -39,7 +39,7 @@ async function askedFor(tree: Tree, path: number, own: OwnReward): Promise<Rewar
   } catch (error) {
     return {
       where: 'reward',
-      message: `reward.custom gave path ${path} of tree ${tree.id} no reward: ${error instanceof Error ? error.message : String(error)}`,
+      message: `reward.custom gave path ${path} of tree ${tree.id} no reward: ${errorText(error)}`,
       fix: `Correct ${own.label}.`,
     };
   }

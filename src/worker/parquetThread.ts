@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
 import { compressors as purely } from 'hyparquet-compressors';
+import { errorText } from '../core/types.ts';
 
 /** What the thread is asked for. */
 export interface ParquetQuestion {
@@ -35,6 +36,4 @@ async function decode({ path, wanted }: ParquetQuestion): Promise<ParquetAnswer>
 }
 
 const tell = (answer: ParquetAnswer): void => parentPort?.postMessage(answer);
-void decode(workerData as ParquetQuestion).then(tell, (error: unknown) =>
-  tell({ reason: error instanceof Error ? error.message : String(error) }),
-);
+void decode(workerData as ParquetQuestion).then(tell, (error: unknown) => tell({ reason: errorText(error) }));

@@ -63,12 +63,3 @@ export async function judgeAsTrained(
   const [failure] = await judgeAll(tree, { ...rewardSettings(config), tools }, own);
   if (failure) throw new FailureError(failure);
 }
-
-/** Ends the wait when the signal is given, so that nobody waits for what an engine is still computing. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, called: FailureError): Promise<T> {
-  const aborted = new Promise<never>((_, reject) => {
-    if (signal.aborted) reject(called);
-    signal.addEventListener('abort', () => reject(called), { once: true });
-  });
-  return Promise.race([work, aborted]);
-}

@@ -15,16 +15,11 @@ import type { Run } from '../run/reader.ts';
 import { closingAfter } from './closing.ts';
 import type { Equipment } from './equipment.ts';
 import { openReward } from './judges.ts';
-import {
-  judgeAsTrained,
-  reopenPolicy,
-  unlessAborted,
-  withoutRecording,
-  type ReopenedPolicy,
-} from './reopen.ts';
+import { judgeAsTrained, reopenPolicy, withoutRecording, type ReopenedPolicy } from './reopen.ts';
 import { growAgain } from './rollout.ts';
 import { storedTools, withStoredResults } from './tools/storedTools.ts';
 import type { ToolPool } from './tools/tool.ts';
+import { unlessAborted } from './unlessAborted.ts';
 import { weightsBefore, type Weights } from './weights.ts';
 
 export interface ReplayRequest {

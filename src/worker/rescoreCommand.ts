@@ -17,6 +17,7 @@ import { ownRunOf } from './launch.ts';
 import { creditSettings } from './learn.ts';
 import type { OwnReward } from './own/reward.ts';
 import { oneLine } from './show.ts';
+import { unlessAborted } from './unlessAborted.ts';
 
 export async function rescoreCommand(call: Call, io: Io): Promise<ExitCode> {
   const run = ownRunOf(call);
@@ -66,11 +67,10 @@ export async function rescore(
     for (const [done, step] of steps.entries()) {
       // Files are read, and most rewards computed, without a pause in which a signal could be heard.
       await setImmediate();
-      if (signal.aborted)
-        throw new FailureError({ where: 'reward', message: 'Scoring again was called off.' });
       const ids = entries.filter(entry => entry.step === step).map(({ id }) => id);
       const trees = await Promise.all(ids.map(id => run.tree(id)));
-      groups.push(...(await rescoreTrees(trees, { ...config, reward }, own)));
+      const scoring = rescoreTrees(trees, { ...config, reward }, own);
+      groups.push(...(await unlessAborted(scoring, signal, calledOff())));
       progress(done + 1, steps.length);
     }
     return summed(groups);
@@ -78,6 +78,9 @@ export async function rescore(
     await own?.close();
   }
 }
+
+const calledOff = (): FailureError =>
+  new FailureError({ where: 'reward', message: 'Scoring again was called off.' });
 
 async function rescoreTrees(
   trees: readonly Tree[],

@@ -3,7 +3,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
-import { FailureError, refusal } from '../core/types.ts';
+import { FailureError, refusal, errorText } from '../core/types.ts';
 import type { ParquetAnswer, ParquetQuestion } from './parquetThread.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -27,7 +27,7 @@ export async function readRows(
     return extname(path) === '.parquet' ? await readParquet(path, wanted, limitMs) : await readLines(path);
   } catch (error) {
     if (error instanceof FailureError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw refusal(
       `The dataset ${path} cannot be read (${reason}).`,
       'Set data.train or data.heldOut to a .parquet or .jsonl file.',
@@ -86,7 +86,7 @@ function parseLine(line: string, where: string): Row {
   try {
     row = JSON.parse(line.replace(/^\uFEFF/, ''));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw refusal(`${where} is not JSON (${reason}).`, 'Write one JSON object per line.');
   }
   if (!isRow(row)) throw refusal(`${where} is not a JSON object.`, 'Write one JSON object per line.');

@@ -6,7 +6,8 @@ import { FailureError } from '../core/types.ts';
 import type { Run } from '../run/reader.ts';
 import { closingAfter } from './closing.ts';
 import type { Equipment } from './equipment.ts';
-import { reopenPolicy, unlessAborted } from './reopen.ts';
+import { reopenPolicy } from './reopen.ts';
+import { unlessAborted } from './unlessAborted.ts';
 import { weightsOf, type Weights } from './weights.ts';
 
 export interface ScoreRequest {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { makePieces, textOf, type Pieces } from '../core/pieces.ts';
-import { FailureError, type Message } from '../core/types.ts';
+import { FailureError, type Message, errorText } from '../core/types.ts';
 import { bySections, type AddedToken } from './sections.ts';
 
 export interface Tokenizer {
@@ -95,10 +95,7 @@ function understood<T>(place: string, make: () => T): T {
     return make();
   } catch (error) {
     if (error instanceof FailureError) throw error;
-    return refuse(
-      `${place} is not understood (${error instanceof Error ? error.message : String(error)}).`,
-      'Copy or download the file again.',
-    );
+    return refuse(`${place} is not understood (${errorText(error)}).`, 'Copy or download the file again.');
   }
 }
 

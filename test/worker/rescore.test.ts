@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
@@ -78,6 +78,28 @@ describe('rescore', () => {
     const request = { first: 1, last: 2, signal: ending.signal, progress };
     await assert.rejects(rescore(run, run.manifest.config.reward, request), /called off/);
     assert.deepEqual(told, [1]);
+  });
+
+  it('waits for no program of the user’s own when it is called off', async () => {
+    const asked = join(parent, 'asked');
+    writeFileSync(
+      join(parent, 'slow.mjs'),
+      `import { writeFileSync } from 'node:fs';
+      export default ({ probe }) => {
+        if (probe) return { total: 0 };
+        writeFileSync(${JSON.stringify(asked)}, '');
+        return new Promise(() => setInterval(() => 0, 1000));
+      };\n`,
+    );
+    const run = openRun(folder);
+    const { reward } = run.manifest.config;
+    const custom = { ...reward.custom, module: join(parent, 'slow.mjs'), timeoutSeconds: 600 };
+    const ending = new AbortController();
+    const request = { first: 1, last: 2, signal: ending.signal, progress: () => undefined };
+    const refused = assert.rejects(rescore(run, { ...reward, custom }, request), /called off/);
+    while (!existsSync(asked)) await new Promise(resolve => setTimeout(resolve, 10));
+    ending.abort();
+    await refused;
   });
 
   it('names the file, the line and the key of what is wrong', async () => {

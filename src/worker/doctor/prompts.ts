@@ -2,7 +2,7 @@
 import { ok, warning, wrong, type CheckResult } from '../../core/checkup.ts';
 import type { Config } from '../../core/config.ts';
 import { closingTag } from '../../core/tags.ts';
-import { FailureError, type Message } from '../../core/types.ts';
+import { type Message, errorText } from '../../core/types.ts';
 import { cut } from '../../core/wrap.ts';
 import type { Dataset } from '../dataset.ts';
 import type { RunTokenizer } from '../equipment.ts';
@@ -48,7 +48,7 @@ export function checkAppending(tokenizer: RunTokenizer, dataset: Dataset): Check
   try {
     after = tokenizer.encodePrompt([...task.messages, said, { role: 'user', content: 'Go on.' }]);
   } catch (error) {
-    const reason = error instanceof FailureError || error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     return [warning('template.appends', `The template refuses a conversation of several turns (${reason}).`)];
   }
   const text = tokenizer.decode(after);

@@ -6,6 +6,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OwnProgram } from '../../core/configTools.ts';
+import { errorText, FailureError } from '../../core/types.ts';
 import { cut } from '../../core/wrap.ts';
 import { PassingError } from '../retry.ts';
 
@@ -102,6 +103,22 @@ export class Program {
       child.end('it answered the probe wrongly');
       throw error;
     }
+  }
+}
+
+/** Opens a program and tries it. Throws a FailureError in these words where it does not answer as it should; nothing is left then. */
+export async function openProgram(
+  own: OwnProgram,
+  options: ProgramOptions,
+  { name, fix }: { name: string; fix: string },
+): Promise<Program> {
+  const program = new Program(own, options);
+  try {
+    await program.open();
+    return program;
+  } catch (error) {
+    await program.close();
+    throw new FailureError({ where: 'config', message: `${name}: ${errorText(error)}`, fix });
   }
 }
 

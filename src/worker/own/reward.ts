@@ -2,9 +2,9 @@
 import type { RewardConfig } from '../../core/configTools.ts';
 import { streamKey } from '../../core/random.ts';
 import { responseText, segmentsOf } from '../../core/tree.ts';
-import { FailureError, type Reward, type SegmentKind, type ToolCall, type Tree } from '../../core/types.ts';
+import type { Reward, SegmentKind, ToolCall, Tree } from '../../core/types.ts';
 import { retrying } from '../retry.ts';
-import { Program, type Answer } from './program.ts';
+import { openProgram, type Answer } from './program.ts';
 
 /** What the program reads of a trajectory. */
 export interface RewardInput {
@@ -34,17 +34,14 @@ const RETRIES = 2;
 /** Opens the program and tries it. Throws a FailureError that names the key where it does not answer as it should. */
 export async function openOwnReward({ custom }: Pick<RewardConfig, 'custom'>): Promise<OwnReward> {
   const timeoutMs = custom.timeoutSeconds * 1000;
-  const program = new Program(custom, { timeoutMs, probe: PROBE, check: rewardFrom });
-  try {
-    await program.open();
-  } catch (error) {
-    await program.close();
-    throw new FailureError({
-      where: 'config',
-      message: `reward.custom: ${messageOf(error)}`,
+  const program = await openProgram(
+    custom,
+    { timeoutMs, probe: PROBE, check: rewardFrom },
+    {
+      name: 'reward.custom',
       fix: 'Let it answer {"id": 1, "total": 0.5} to {"id": 1, "question": …, "references": […], "response": …}, one JSON object per line; or remove reward.custom.',
-    });
-  }
+    },
+  );
   const enter = limited(IN_FLIGHT);
   const ask = async (tree: Tree, path: number): Promise<Reward> => {
     const signal = new AbortController().signal;
@@ -134,5 +131,3 @@ const isNumber = (value: unknown): value is number => typeof value === 'number' 
 
 const wrong = (part: string, wanted: string, got: unknown): Error =>
   new Error(`Its "${part}" must be ${wanted}, but is ${JSON.stringify(got) ?? 'missing'}.`);
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

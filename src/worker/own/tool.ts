@@ -1,9 +1,9 @@
 /** A tool of the user's own, answered by a program. Knows nothing of how the program runs, of limits or of other tools. */
 import { basename } from 'node:path';
 import type { OwnTool } from '../../core/configTools.ts';
-import { FailureError, type ToolOutcome } from '../../core/types.ts';
+import type { ToolOutcome } from '../../core/types.ts';
 import { lateText, type Tool, type ToolResult } from '../tools/tool.ts';
-import { LateError, Program, type Answer } from './program.ts';
+import { LateError, openProgram, type Answer } from './program.ts';
 
 /** A program that is started again is tried again, which its first caller waits for. */
 const START_ALLOWANCE_MS = 30_000;
@@ -15,17 +15,14 @@ const START_ALLOWANCE_MS = 30_000;
 export async function openOwnTool(own: OwnTool, timeoutMs: number): Promise<Tool> {
   const check = (answer: Answer): void => void (answer.error === undefined && resultFrom(answer));
   const probe = { argument: 'probe', probe: true };
-  const program = new Program(own, { timeoutMs, probe, check });
-  try {
-    await program.open();
-  } catch (error) {
-    await program.close();
-    throw new FailureError({
-      where: 'config',
-      message: `tools.custom: the tool ${own.tag} does not work: ${error instanceof Error ? error.message : String(error)}`,
+  const program = await openProgram(
+    own,
+    { timeoutMs, probe, check },
+    {
+      name: `tools.custom: the tool ${own.tag} does not work`,
       fix: 'Let it answer {"id": 1, "text": "…"} to {"id": 1, "argument": "…"}, one JSON object per line; or remove it from tools.custom.',
-    });
-  }
+    },
+  );
   return {
     tag: own.tag,
     // The journal has it, which tells nothing of where on the machine a project lies.

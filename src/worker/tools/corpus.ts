@@ -1,5 +1,5 @@
 /** Reads one line of a search corpus into a document. Knows nothing of files, indexes or queries. */
-import { FailureError } from '../../core/types.ts';
+import { FailureError, errorText } from '../../core/types.ts';
 
 export interface Document {
   /** '' where the line has none. */
@@ -37,7 +37,7 @@ function parseObject(line: string, where: string): object {
   try {
     row = JSON.parse(line);
   } catch (error) {
-    throw refusal(`${where}: not JSON (${error instanceof Error ? error.message : String(error)}).`);
+    throw refusal(`${where}: not JSON (${errorText(error)}).`);
   }
   if (typeof row !== 'object' || row === null || Array.isArray(row)) {
     throw refusal(`${where}: not a JSON object.`);

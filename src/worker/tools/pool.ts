@@ -2,6 +2,7 @@
  * All tools of a run behind one verb, with limits: every call gets an answer, whatever a tool does. Knows nothing of what
  * the tools are or of token streams.
  */
+import { errorText } from '../../core/types.ts';
 import { elapsed } from '../../run/clock.ts';
 import { lateText, type PooledResult, type Tool, type ToolPool, type ToolResult } from './tool.ts';
 
@@ -125,7 +126,7 @@ async function attempt(tool: Tool, argument: string, signal: AbortSignal): Promi
       ? { ...result, text: `Tool(${tool.tag}) returned empty output.` }
       : result;
   } catch (error) {
-    return failure(tool, error instanceof Error ? error.message : String(error));
+    return failure(tool, errorText(error));
   }
 }
 

@@ -3,7 +3,7 @@
  * sandbox. Knows nothing of token streams, tags in text or how a sandbox is built.
  */
 import { availableParallelism } from 'node:os';
-import { FailureError } from '../../core/types.ts';
+import { FailureError, errorText } from '../../core/types.ts';
 import { bubblewrapCommand } from './bubblewrap.ts';
 import { pyodideCommand } from './pyodide.ts';
 import { Resident, type ProgramLimits, type ProgramReport, type StreamReport } from './resident.ts';
@@ -87,7 +87,7 @@ async function openBubblewrap(options: PythonOptions): Promise<Sandbox | string>
     return { description: `bubblewrap with Python ${version}`, residents, concurrency };
   } catch (error) {
     await first.end();
-    return `bubblewrap does not work here (${error instanceof Error ? error.message : String(error)}).`;
+    return `bubblewrap does not work here (${errorText(error)}).`;
   }
 }
 

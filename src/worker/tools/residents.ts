@@ -2,6 +2,7 @@
  * Keeps as many sandboxed interpreters as the programs in flight need, and replaces those that ended. Knows nothing of
  * which sandbox they are or of what a policy reads.
  */
+import { errorText } from '../../core/types.ts';
 import { Resident, type ProgramLimits, type ProgramReport, type ResidentCommand } from './resident.ts';
 
 export interface ResidentsOptions {
@@ -90,7 +91,7 @@ export class Residents {
       (error: unknown) => {
         this.starting--;
         this.drop(resident);
-        this.waiting.shift()?.reject(new Error(`the Python sandbox does not start: ${messageOf(error)}`));
+        this.waiting.shift()?.reject(new Error(`the Python sandbox does not start: ${errorText(error)}`));
         if (this.waiting.length > 0 && this.all.size === 0) this.grow();
       },
     );
@@ -130,5 +131,3 @@ export class Residents {
     });
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

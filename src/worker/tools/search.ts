@@ -6,7 +6,7 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { counted } from '../../core/figures.ts';
-import { FailureError } from '../../core/types.ts';
+import { FailureError, errorText } from '../../core/types.ts';
 import { CORPUS_FIX, parseDocument, type Document } from './corpus.ts';
 import { cleanQuery, pagesText, snippetOf } from './pages.ts';
 import type { Tool, ToolResult } from './tool.ts';
@@ -253,7 +253,7 @@ function readFailure(corpus: string, error: unknown): FailureError {
     message:
       code === 'ENOENT'
         ? `tools.search.corpus: ${corpus} does not exist.`
-        : `tools.search.corpus: ${corpus} cannot be read (${error instanceof Error ? error.message : String(error)}).`,
+        : `tools.search.corpus: ${corpus} cannot be read (${errorText(error)}).`,
     fix: 'Set tools.search.corpus to a JSON-Lines file, or to "" for no search tool.',
   });
 }
