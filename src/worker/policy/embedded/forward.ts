@@ -9,7 +9,15 @@ import {
   type DrawKind,
 } from './decodeGraph.ts';
 import { rotaryAngles, type Angles } from './rotary.ts';
-import { compile, float32, int32, type CompileOptions, type Program, type Tensor } from './sessions.ts';
+import {
+  compile,
+  discard,
+  float32,
+  int32,
+  type CompileOptions,
+  type Program,
+  type Tensor,
+} from './sessions.ts';
 import {
   EMBEDDING,
   FINAL_NORM,
@@ -86,22 +94,23 @@ export async function openForward(
   const feeds = weightFeeds(shape, weights);
   const angles = rotaryAngles(shape, tokens);
 
-  const layersBeforeLast = async (chunk: Chunk): Promise<{ state: Feeds; shared: Feeds; rotary: Feeds }> => {
+  const layersBeforeLast = async (chunk: Chunk): Promise<{ state: Feeds; shared: Feeds }> => {
     const { ids, shared, rotary } = inputsOf(chunk, { shape, capacity: slots.tokens, angles });
     let state = await first.run({ ...feeds.first, ids, ...rotary, lanes: shared['lanes']! });
     writeRows(slots, chunk, 0, state);
     for (let layer = 0; layer < shape.layers - 1; layer++) {
-      const inputs = {
+      const before = state;
+      state = await middle!.run({
         ...feeds.layers[layer],
         ...shared,
         ...rotary,
         ...cached(slots, chunk, layer),
-        ...carried(state, chunk),
-      };
-      state = await middle!.run(inputs);
+        ...carried(before, chunk),
+      });
+      discardAll(before);
       writeRows(slots, chunk, layer + 1, state);
     }
-    return { state, shared, rotary };
+    return { state, shared };
   };
   const last = async (kind: DrawKind): Promise<Program> => {
     const key = JSON.stringify(kind);
@@ -112,7 +121,7 @@ export async function openForward(
   return {
     slots,
     fewestSlots: shape.keyValueHeads === 1 ? 2 : 1,
-    fill: async chunk => void (await layersBeforeLast(chunk)),
+    fill: async chunk => discardAll((await layersBeforeLast(chunk)).state),
     async draw(chunk, draws, topK) {
       const hasGreedy = draws.some(({ isGreedy }) => isGreedy);
       const program = await last({ topK: Math.min(topK, shape.vocabulary), hasGreedy });
@@ -124,13 +133,19 @@ export async function openForward(
         ...carried(state, chunk),
         ...drawInputs(draws, lanesOf(chunk.slots), hasGreedy),
       };
-      return drawnOf(await program.run(inputs), chunk.counts);
+      const outputs = await program.run(inputs);
+      const drawn = drawnOf(outputs, chunk.counts);
+      [state, outputs].forEach(discardAll);
+      return drawn;
     },
     async release() {
       for (const program of [first, middle, ...lasts.values()]) await program?.release();
     },
   };
 }
+
+/** A graph's outputs once they have been read: without, the collector runs for them every few tokens. */
+const discardAll = (outputs: Feeds): void => Object.values(outputs).forEach(discard);
 
 /** The hidden state and the real rows' queries, from one graph's outputs to the next one's inputs. */
 function carried(state: Feeds, { slots, tokens }: Chunk): Feeds {
