@@ -1,5 +1,6 @@
 /** Folds a step's trees into its numbers. Knows nothing of journals, charts or clocks: durations are handed in. */
 import { hasNoVariance, isFlat } from './advantage.ts';
+import { countBy } from './countBy.ts';
 import type { MeasuredSummary, StepSummary } from './events.ts';
 import { responseTokens, segmentsOf, type Grown } from './tree.ts';
 import type { Decision, Path, Probe, Reward, Segment, ToolCall, Tree } from './types.ts';
@@ -267,9 +268,3 @@ function correlationOf(xs: Float64Array, ys: Float64Array): number | undefined {
   }
   return first > 0 && second > 0 ? both / Math.sqrt(first * second) : undefined;
 }
-
-const countBy = <K extends string>(names: readonly K[]): Record<K, number> => {
-  const counts = {} as Record<K, number>;
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return counts;
-};

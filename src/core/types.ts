@@ -258,7 +258,8 @@ export class FailureError extends Error {
 }
 
 /** What was thrown, in its own words. */
-export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const errorText = (error: unknown): string =>
+  error instanceof Error ? error.message || error.name : String(error);
 
 /** For what somebody asked for, or wrote into a file, and what to write instead. */
 export const refusal = (message: string, fix: string): FailureError =>

@@ -7,6 +7,7 @@ import type { Config, ConfigProblem } from '../core/config.ts';
 import { validate } from '../core/config.ts';
 import { isRequired, KEYS, type ConfigKey } from '../core/configKeys.ts';
 import { remove, type Remedy } from '../core/configRemedy.ts';
+import { isObject } from '../core/configValues.ts';
 import { programsIn } from '../core/configToolRules.ts';
 import { FailureError } from '../core/types.ts';
 import { mapPaths } from './manifest.ts';
@@ -87,8 +88,7 @@ export function checkConfigText(
 /** A config without a name is called as its file, where that is a name. */
 function withName(value: unknown, file: string): unknown {
   const name = basename(file).endsWith(CONFIG_SUFFIX) ? basename(file, CONFIG_SUFFIX) : undefined;
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (name === undefined || !isObject || Object.hasOwn(value, 'name')) return value;
+  if (name === undefined || !isObject(value) || Object.hasOwn(value, 'name')) return value;
   const spec = KEYS.name;
   return new RegExp(spec.pattern ?? '', 'u').test(name) ? { name, ...value } : value;
 }

@@ -2,6 +2,7 @@
  * TensorBoard's event files: records of scalars by tag and step, written as TensorBoard reads them. Knows nothing of what the
  * scalars mean.
  */
+import { concat, double, float, integer, message, string } from '../core/protobuf.ts';
 import { now } from './clock.ts';
 import { append, close, openAppend, type AppendFile } from './disk.ts';
 
@@ -52,13 +53,13 @@ export function openEventFile(folder: string, firstStep: number): EventFile {
   const file = openAppend(
     `${folder}/events.out.tfevents.${String(seconds).padStart(10, '0')}.branchpoint.${process.pid}`,
   );
-  put(file, [text(3, 'brain.Event:2')]);
+  put(file, [string(3, 'brain.Event:2')]);
   if (firstStep > 1) put(file, [integer(2, firstStep), message(7, [integer(1, SESSION_STARTED)])]);
   return {
     write(step, scalars) {
       const values = Object.entries(scalars).filter(([, value]) => Number.isFinite(value));
       if (values.length === 0) return;
-      const summary = values.map(([tag, value]) => message(1, [text(1, tag), float(2, value)]));
+      const summary = values.map(([tag, value]) => message(1, [string(1, tag), float(2, value)]));
       put(file, [integer(2, step), message(5, summary)]);
     },
     close: () => close(file),
@@ -68,34 +69,5 @@ export function openEventFile(folder: string, firstStep: number): EventFile {
 const SESSION_STARTED = 1;
 
 /** One Event with its wall time in front. */
-const put = (file: AppendFile, fields: readonly Buffer[]): void =>
-  append(file, record(Buffer.concat([double(1, now() / 1000), ...fields])));
-
-/** Protocol buffers: fields of wire type 0 (varint), 1 (64 bit), 2 (bytes) and 5 (32 bit). */
-const key = (field: number, wire: number): Buffer => varint((field << 3) | wire);
-
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
-  return Buffer.from([...bytes, rest]);
-}
-
-const integer = (field: number, value: number): Buffer => Buffer.concat([key(field, 0), varint(value)]);
-
-function double(field: number, value: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeDoubleLE(value);
-  return Buffer.concat([key(field, 1), bytes]);
-}
-
-function float(field: number, value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeFloatLE(value);
-  return Buffer.concat([key(field, 5), bytes]);
-}
-
-const bytesField = (field: number, bytes: Buffer): Buffer =>
-  Buffer.concat([key(field, 2), varint(bytes.length), bytes]);
-const text = (field: number, value: string): Buffer => bytesField(field, Buffer.from(value));
-const message = (field: number, parts: readonly Buffer[]): Buffer => bytesField(field, Buffer.concat(parts));
+const put = (file: AppendFile, fields: readonly Uint8Array[]): void =>
+  append(file, record(concat([double(1, now() / 1000), ...fields])));

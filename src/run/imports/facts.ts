@@ -1,4 +1,5 @@
 /** The facts of one step, as far as the rollouts of its file tell them. Knows nothing of files' formats, or of what came before. */
+import { countBy } from '../../core/countBy.ts';
 import type { Fact, StepSummary } from '../../core/events.ts';
 import { quantile } from '../../core/summary.ts';
 import type { TreeEntry } from '../offsets.ts';
@@ -128,10 +129,4 @@ function tokenNumbers(
       p90: quantile(lengths, 0.9),
     },
   };
-}
-
-function countBy<K extends string>(names: readonly K[]): Record<K, number> {
-  const counts = {} as Record<K, number>;
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return counts;
 }

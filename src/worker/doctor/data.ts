@@ -2,6 +2,7 @@
 import { extname } from 'node:path';
 import { ok, upTo, warning, wrong, type CheckResult } from '../../core/checkup.ts';
 import type { Config } from '../../core/config.ts';
+import { countBy } from '../../core/countBy.ts';
 import { whole } from '../../core/figures.ts';
 import type { Failure, Task } from '../../core/types.ts';
 import { readDataset, type Dataset } from '../dataset.ts';
@@ -86,9 +87,3 @@ function overlap(train: readonly Task[], heldOut: readonly Task[]): CheckResult 
 }
 
 const asked = ({ messages }: Task): string => JSON.stringify(messages);
-
-function countBy(words: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
-  return counts;
-}

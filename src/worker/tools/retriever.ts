@@ -2,8 +2,9 @@
  * The search tool over a retriever that speaks the protocol of Search-R1 and verl: POST {queries, topk, return_scores}. Knows
  * nothing of what the retriever looks in.
  */
+import { isObject } from '../../core/configValues.ts';
 import { streamKey } from '../../core/random.ts';
-import { FailureError } from '../../core/types.ts';
+import { errorText, FailureError } from '../../core/types.ts';
 import { PassingError, retrying } from '../retry.ts';
 import { documentOf } from './corpus.ts';
 import { cleanQuery, pagesText, snippetOf } from './pages.ts';
@@ -37,7 +38,7 @@ export async function openRetriever(options: RetrieverOptions): Promise<Tool> {
   try {
     await retrying(() => search('capital of France', signal), { retries, key: streamKey(url), signal });
   } catch (error) {
-    const why = signal.aborted ? `no answer within ${options.timeoutMs / 1000} seconds` : messageOf(error);
+    const why = signal.aborted ? `no answer within ${options.timeoutMs / 1000} seconds` : errorText(error);
     throw new FailureError({
       where: 'config',
       message: `tools.search.url: ${url} cannot be searched: ${why}`,
@@ -59,7 +60,7 @@ async function post(url: string, body: object, signal: AbortSignal): Promise<unk
   } catch (error) {
     if (signal.aborted || error instanceof RangeError) throw error;
     const { cause } = error as { cause?: unknown };
-    throw new PassingError(`no connection (${messageOf(cause ?? error)}).`);
+    throw new PassingError(`no connection (${errorText(cause ?? error)}).`);
   }
   const { status } = response;
   if (!response.ok) {
@@ -92,7 +93,3 @@ function rowsIn(body: unknown): object[] {
     throw new Error('its answer has no {"result": [[…]]} of documents.');
   return rows.map(row => ('document' in row && isObject(row.document) ? row.document : row));
 }
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message || error.name : String(error);

@@ -1,4 +1,5 @@
-/** Writes ONNX models as protobuf bytes. Knows the wire format (onnx.proto), nothing of what a graph computes. */
+/** Writes ONNX models as protobuf bytes. Knows their messages (onnx.proto), nothing of what a graph computes. */
+import { bytes, concat, float, integer, message, string } from '../../../core/protobuf.ts';
 
 /** Element types that our graphs use, with their numbers in TensorProto.DataType. */
 const dataTypes = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9, float16: 10 } as const;
@@ -42,41 +43,6 @@ export interface ModelSpec {
 
 const OPSET = 23;
 const IR_VERSION = 11;
-const text = new TextEncoder();
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
-}
-
-/** Negative numbers take ten bytes, as two's complement of 64 bits. */
-function varint(value: number): Uint8Array {
-  let rest = BigInt.asUintN(64, BigInt(value));
-  const out: number[] = [];
-  while (rest > 127n) {
-    out.push(Number(rest & 127n) | 128);
-    rest >>= 7n;
-  }
-  out.push(Number(rest));
-  return Uint8Array.from(out);
-}
-
-const integer = (field: number, value: number): Uint8Array => concat([varint(field << 3), varint(value)]);
-const bytes = (field: number, value: Uint8Array): Uint8Array =>
-  concat([varint((field << 3) | 2), varint(value.length), value]);
-const string = (field: number, value: string): Uint8Array => bytes(field, text.encode(value));
-const message = (field: number, parts: readonly Uint8Array[]): Uint8Array => bytes(field, concat(parts));
-
-function float(field: number, value: number): Uint8Array {
-  const four = new Uint8Array(4);
-  new DataView(four.buffer).setFloat32(0, value, true);
-  return concat([varint((field << 3) | 5), four]);
-}
 
 const tensor = ({ name, type, dims, data }: TensorData): Uint8Array[] => [
   ...dims.map(dim => integer(1, dim)),
