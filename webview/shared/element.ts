@@ -29,7 +29,8 @@ function dress<T extends Element>(target: T, attributes: Attributes, children: C
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === false) continue;
     if (typeof value === 'function') target.addEventListener(name.replace(/^on/, ''), value);
-    else target.setAttribute(name, value === true ? '' : String(value));
+    // What is there or not is empty where it is there; ARIA has words for true.
+    else target.setAttribute(name, value === true && !name.startsWith('aria-') ? '' : String(value));
   }
   target.append(...children.filter(child => child !== undefined));
   return target;
