@@ -15,6 +15,7 @@ import { CONTROL_COMMANDS } from './controlCommands.ts';
 import { DIAGNOSIS_COMMANDS } from './diagnosisCommand.ts';
 import { DRY_RUN_COMMANDS } from './dryRunCommand.ts';
 import { CATEGORY, commandId, COMMANDS, type CommandName } from './names.ts';
+import { GIT_COMMANDS } from './gitDiff.ts';
 import { newConfiguration } from './newConfigurationCommand.ts';
 import { pickPath, pickTree, runOf } from './pickers.ts';
 import { RUN_COMMANDS } from './runCommands.ts';
@@ -81,6 +82,7 @@ const HANDLERS: Record<CommandName, Handler> = {
       vscode.Uri.file(existsSync(written) ? written : join(runFolder, FILES.manifest)),
     );
   },
+  ...GIT_COMMANDS,
   ...DIAGNOSIS_COMMANDS,
   ...RUN_LIST_COMMANDS,
   ...IMPORT_COMMANDS,

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { counted } from '../core/figures.ts';
 import type { FinishedStep, RunOutline } from '../core/fold.ts';
 import { FILES } from '../run/layout.ts';
-import { readManifest } from '../run/manifest.ts';
+import { hasGitDiff, readManifest } from '../run/manifest.ts';
 import type { RunSummary } from '../run/runs.ts';
 import type { ShownCheck } from './checks.ts';
 import {
@@ -291,21 +291,22 @@ function logFace({ runFolder }: RowOf<'log'>): Face {
 
 function gitFace({ runFolder }: RowOf<'git'>): Face {
   const { git } = readManifest(runFolder);
-  const path = join(runFolder, FILES.changes);
-  const hasChanges = statSync(path, { throwIfNoEntry: false }) !== undefined;
+  const hasChanges = hasGitDiff(runFolder);
   const changes =
     git?.isDirty !== true ? '' : hasChanges ? ', with changes' : ', with changes that are not recorded';
   return {
     label: 'Git',
     icon: 'git-commit',
     description: gitText(git),
-    context: git === undefined ? 'git.none' : 'git',
+    context: git === undefined ? 'git.none' : hasChanges ? 'git.changed' : 'git',
     tooltip:
       git === undefined
         ? 'The configuration was in no Git repository'
         : `Commit ${git.commit}${changes}${hasChanges ? ': a click shows them' : ''}`,
     spoken: git === undefined ? 'Git, not recorded' : `Git, commit ${git.commit.slice(0, 7)}${changes}`,
-    ...(hasChanges && { command: opening(path) }),
+    ...(hasChanges && {
+      command: { command: commandId('openGitDiff'), title: 'Open', arguments: [{ runFolder }] },
+    }),
   };
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { readCounterfactuals } from '../run/counterfactuals.ts';
 import { liveLock } from '../run/lock.ts';
+import { hasGitDiff } from '../run/manifest.ts';
 import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
 import { openChanges } from './changes.ts';
@@ -149,6 +150,7 @@ function panelSource(runs: Runs, app: () => App): PanelSource {
     },
     counterfactuals: readCounterfactuals,
     check: runFolder => void openRun(runFolder),
+    hasGitDiff,
     isLive: runFolder => liveLock(runFolder) !== undefined,
     onDidChange: runs.onDidChange,
     verbs: held => ({

@@ -50,6 +50,7 @@ export const COMMANDS = {
   tagRun: { title: 'Tag Run…', icon: 'tag' },
   cloneConfiguration: { title: 'Clone Configuration', icon: 'copy' },
   openResolvedConfiguration: { title: 'Open the Run’s Resolved Configuration', icon: 'settings' },
+  openGitDiff: { title: 'Open the Run’s Git Diff', icon: 'git-compare' },
   diffConfigurations: { title: 'Configuration Differences to…', icon: 'diff' },
   exportRun: { title: 'Export Run…', icon: 'export' },
   revealRun: { title: 'Reveal Run in the System’s File Manager', icon: 'folder-opened' },

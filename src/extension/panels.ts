@@ -51,6 +51,7 @@ export interface PanelSource {
   counterfactuals(runFolder: string, tree: string): ReturnType<HostVerbs['counterfactuals']>;
   /** Throws a FailureError, which the view then shows, where the folder is no run that can be read. */
   check(runFolder: string): void;
+  hasGitDiff(runFolder: string): boolean;
   /** Whether a worker owns the run. */
   isLive(runFolder: string): boolean;
   /** What the views of evaluations and comparisons are answered. */
@@ -64,6 +65,7 @@ const COMMANDS: Record<Parameters<HostVerbs['runCommand']>[0], CommandName> = {
   resume: 'resumeRun',
   stop: 'stopRun',
   openConfig: 'openConfiguration',
+  gitDiff: 'openGitDiff',
   evaluate: 'evaluateCheckpoint',
   diagnosis: 'collectDiagnosis',
   trainLive: 'trainLive',
@@ -215,6 +217,7 @@ export class Panels implements vscode.Disposable {
         return {
           subject: { ...subject, isLive: this.#source.isLive(subject.runFolder) },
           name: basename(subject.runFolder),
+          hasGitDiff: this.#source.hasGitDiff(subject.runFolder),
         };
       },
       neighbours: id => this.#source.neighbours(opened.subject.runFolder, id),

@@ -2,6 +2,7 @@
 import type { CheckResult, CheckStatus } from '../core/checkup.ts';
 import { counted, decimal, plain } from '../core/figures.ts';
 import type { FinishedStep, LiveTree, RunOutline } from '../core/fold.ts';
+import { TREND_SIGNS, trendOf } from '../core/trend.ts';
 import type { Manifest } from '../run/manifest.ts';
 import type { TreeEntry } from '../run/offsets.ts';
 import type { RunSummary } from '../run/runs.ts';
@@ -56,7 +57,9 @@ export function runDescription(run: RunSummary): string {
   const parts = status === 'running' || status === 'finished' ? [] : [status as string];
   // An imported run does not say how many steps it is to have.
   parts.push(run.steps === 0 ? `step ${run.step}` : `step ${run.step}/${run.steps}`);
-  if (run.reward !== undefined) parts.push(`R ${short(run.reward)}`);
+  const trend = trendOf(run.recent ?? []);
+  if (run.reward !== undefined)
+    parts.push(`R ${short(run.reward)}${trend === undefined ? '' : ` ${TREND_SIGNS[trend]}`}`);
   return parts.join(' · ');
 }
 
@@ -100,7 +103,11 @@ const stepOf = ({ step, steps }: RunSummary): string =>
 export function runLabel(run: RunSummary): string {
   const name = run.label === undefined ? run.name : `${run.label} (${run.name})`;
   const source = run.source === undefined ? '' : `, imported from ${run.source}`;
-  const reward = run.reward === undefined ? '' : `, mean reward ${decimal(run.reward, 2)}`;
+  const trend = trendOf(run.recent ?? []);
+  const reward =
+    run.reward === undefined
+      ? ''
+      : `, mean reward ${decimal(run.reward, 2)}${trend === undefined ? '' : ` and ${trend}`}`;
   const entropy =
     run.status !== 'live' || run.entropy === undefined ? '' : `, entropy ${decimal(run.entropy, 2)} nats`;
   const tags = run.tags.length === 0 ? '' : `, tagged ${run.tags.join(', ')}`;

@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import type { Event } from '../core/events.ts';
 import type { RunOutline, RunState } from '../core/fold.ts';
 import { emptyState, fold, foldInto } from '../core/fold.ts';
+import { TREND_STEPS } from '../core/trend.ts';
 import { stampOfImport } from '../run/imports/imported.ts';
 import { FILES } from '../run/layout.ts';
 import { liveLock } from '../run/lock.ts';
@@ -20,8 +21,6 @@ const QUIET_MS = 300;
 const FIRST_SHOW_MS = 100;
 /** How often it is asked whether a live run's worker still lives: one that was killed says nothing. */
 const LIFE_MS = 2000;
-/** Steps whose rewards a live run's row draws. */
-const RECENT_STEPS = 10;
 /** States of ended runs that are kept. */
 const KEPT_STATES = 50;
 
@@ -94,7 +93,7 @@ export class Runs implements vscode.Disposable {
       ...(last !== undefined && {
         reward: last.summary.reward.mean,
         entropy: last.summary.entropy.all,
-        recent: state.summaries.slice(-RECENT_STEPS).map(({ summary }) => summary.reward.mean),
+        recent: state.summaries.slice(-TREND_STEPS).map(({ summary }) => summary.reward.mean),
       }),
     };
   }

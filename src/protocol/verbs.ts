@@ -93,8 +93,11 @@ export interface CompareVerbs {
 
 /** Asked by a webview of the extension host. */
 export interface HostVerbs extends EvaluationVerbs, CompareVerbs {
-  /** First ask of every view: all facts so far that the view folds, in batches through `events` after it. */
-  ready(): { subject: ViewSubject; name: string };
+  /**
+   * First ask of every view: all facts so far that the view folds, in batches through `events` after it. `hasGitDiff`: what differed
+   * from the commit that the run was started at is recorded.
+   */
+  ready(): { subject: ViewSubject; name: string; hasGitDiff: boolean };
   /** The trees around one, those of the step that is being grown included. */
   neighbours(id: string): Neighbours;
   tree(id: string): Tree;
@@ -105,7 +108,7 @@ export interface HostVerbs extends EvaluationVerbs, CompareVerbs {
   openTree(id: string): void;
   openTrajectory(tree: string, path: number, segment?: number): void;
   runCommand(
-    command: 'pause' | 'resume' | 'stop' | 'openConfig' | 'evaluate' | 'diagnosis' | 'trainLive',
+    command: 'pause' | 'resume' | 'stop' | 'openConfig' | 'gitDiff' | 'evaluate' | 'diagnosis' | 'trainLive',
   ): void;
   /** What was drawn from the tree beside the training, and what of it cannot be read. */
   counterfactuals(tree: string): { counterfactuals: Counterfactual[]; failures: Failure[] };

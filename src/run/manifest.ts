@@ -89,6 +89,9 @@ function parsed(written: string, path: string): unknown {
   return json;
 }
 
+/** Whether the run recorded how the repository differed from the commit that it was started at. */
+export const hasGitDiff = (runFolder: string): boolean => fs.existsSync(join(runFolder, FILES.changes));
+
 /** What a list of runs needs of a manifest. */
 export interface ManifestHead {
   format: Manifest['format'];

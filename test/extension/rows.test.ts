@@ -90,6 +90,10 @@ describe('rows', () => {
     assert.match(runLabel(moving), /, mean reward 0\.62, entropy 0\.48 nats$/);
     assert.equal(runRowDescription({ ...moving, status: 'finished' }), 'step 12/40 · R .62');
     assert.equal(sparkline([0.5, 0.5]), '▄▄');
+    const rising: RunSummary = { ...moving, recent: [0.1, 0.1, 0.2, 0.5, 0.6, 0.6] };
+    assert.match(runRowDescription(rising), /· R \.62 ▲ ·/);
+    assert.match(runLabel(rising), /, mean reward 0\.62 and rising, entropy/);
+    assert.match(runRowDescription({ ...rising, recent: rising.recent!.toReversed() }), /· R \.62 ▼ ·/);
   });
 
   it('tell on hovering what is known, and “not logged” where a number is missing', () => {

@@ -1,13 +1,16 @@
 /** What stands above the charts: the run's name, state, pace and buttons. Knows nothing of the charts. */
-import type { RunState } from '../../src/core/fold.ts';
+import type { FinishedStep, RunState } from '../../src/core/fold.ts';
+import { TREND_SIGNS, TREND_STEPS, trendOf } from '../../src/core/trend.ts';
 import type { HostVerbs } from '../../src/protocol/verbs.ts';
 import { element } from '../shared/element.ts';
 import { duration, number, percent } from '../shared/format.ts';
 
 type Command = Parameters<HostVerbs['runCommand']>[0];
 
-/** Steps that the pace is averaged over. */
-const PACE_STEPS = 10;
+/** Steps that the pace is averaged over, and that a trend is seen in. */
+const PACE_STEPS = TREND_STEPS;
+
+const LINE = { class: 'quiet', role: 'status', 'aria-live': 'polite' };
 
 /** What is known of a run beside its facts. */
 export interface About {
@@ -15,6 +18,8 @@ export interface About {
   name: string;
   /** Whether a worker owns it. */
   isLive: boolean;
+  /** Whether it recorded what differed from the commit that it was started at. */
+  hasGitDiff: boolean;
 }
 
 type Status = RunState['status'] | 'interrupted' | 'imported';
@@ -36,11 +41,13 @@ const LABELS: Record<Command, string> = {
   stop: 'Stop',
   evaluate: 'Evaluate',
   openConfig: 'Config',
+  gitDiff: 'Git Diff',
   diagnosis: 'Diagnosis',
   trainLive: 'Train Live',
 };
 const MEANINGS: Partial<Record<Command, string>> = {
   openConfig: 'Opens the file that the run was started from.',
+  gitDiff: 'Opens what differed from the commit that the run was started at.',
   diagnosis: 'Collects configuration, checks, failures and the last facts in one text, to ask somebody with.',
   trainLive: 'Trains the same configuration again, here and now.',
 };
@@ -53,6 +60,7 @@ const statusOf = ({ status, run }: RunState, { isLive }: About): Status =>
 function isShown(command: Command, state: RunState, about: About): boolean {
   if (state.run?.source !== undefined) return false;
   if (command === 'openConfig') return true;
+  if (command === 'gitDiff') return about.hasGitDiff;
   // Of a run that goes well there is nothing to ask.
   if (command === 'diagnosis')
     return (
@@ -69,7 +77,7 @@ export function header(run: (command: Command) => void): {
   update(state: RunState, about: About): void;
 } {
   const title = element('h1');
-  const line = element('p', { class: 'quiet', role: 'status', 'aria-live': 'polite' });
+  const line = element('p', LINE);
   const origin = element('p', { class: 'quiet' });
   const warning = element('p', { class: 'warning', hidden: true });
   const buttons = BUTTONS.map(command =>
@@ -100,7 +108,9 @@ export function header(run: (command: Command) => void): {
   );
   const update = (state: RunState, about: About): void => {
     title.textContent = about.name;
-    line.textContent = pace(state, statusOf(state, about));
+    const said = pace(state, statusOf(state, about));
+    // What stays the same is not announced again.
+    if (!line.isEqualNode(said)) line.replaceChildren(...said.childNodes);
     origin.textContent = provenance(state);
     BUTTONS.forEach((command, i) => (buttons[i]!.hidden = !isShown(command, state, about)));
     const failure = state.failure ?? state.warnings.at(-1)?.failure;
@@ -110,25 +120,44 @@ export function header(run: (command: Command) => void): {
   return { root, update };
 }
 
-function pace(state: RunState, status: Status): string {
+/** As the line has it. */
+function pace(state: RunState, status: Status): HTMLElement {
   const recent = state.summaries.slice(-PACE_STEPS);
   const last = recent.at(-1)?.summary;
   const planned = state.steps > 0 ? ` of ${state.steps}` : '';
   const name = status === 'imported' ? `imported from ${state.run?.source ?? 'elsewhere'}` : status;
-  const parts: string[] = [name, `step ${last ? state.summaries.at(-1)!.step : 0}${planned}`];
+  const parts: (string | HTMLElement)[] = [name, `step ${last ? state.summaries.at(-1)!.step : 0}${planned}`];
   if (last) {
     const timed = recent.flatMap(({ summary }) => summary.seconds?.total ?? []);
     const seconds = timed.reduce((sum, total) => sum + total, 0) / timed.length;
     if (timed.length > 0) parts.push(`${duration(seconds)} a step`);
     if (timed.length > 0 && status === 'running')
       parts.push(`${duration(seconds * (state.steps - state.step))} left`);
-    parts.push(`reward ${number(last.reward.mean)}`, `${percent(last.accuracy)} right`);
+    parts.push(reward(recent), `${percent(last.accuracy)} right`);
   }
   if (state.live && status === 'running') {
     const segments = state.live.trees.reduce((sum, tree) => sum + tree.segments.length, 0);
     parts.push(`growing step ${state.live.step}: ${segments} segments`);
   }
-  return parts.join(' · ');
+  return element('p', LINE, ...parts.flatMap((part, i) => (i === 0 ? [part] : [' · ', part])));
+}
+
+/** The last step's, and whether it rises or falls. */
+function reward(recent: readonly FinishedStep[]): HTMLElement {
+  const means = recent.map(({ summary }) => summary.reward.mean);
+  const trend = trendOf(means);
+  const meaning = `Mean reward of the last step${trend === undefined ? '' : `, ${trend} over the last ${recent.length}`}`;
+  return element(
+    'span',
+    { title: meaning },
+    `reward ${number(means.at(-1))}`,
+    ...(trend === undefined
+      ? []
+      : [
+          element('span', { 'aria-hidden': true, class: 'trend' }, ` ${TREND_SIGNS[trend]}`),
+          element('span', { class: 'visually-hidden' }, ` and ${trend}`),
+        ]),
+  );
 }
 
 function provenance({ run, evaluations }: RunState): string {

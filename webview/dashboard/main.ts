@@ -27,7 +27,7 @@ const LISTEN_MS = 10_000;
 
 let state: RunState = emptyState();
 let seams: Seam[] = [];
-const about: About = { name: '', isLive: true };
+const about: About = { name: '', isLive: true, hasGitDiff: false };
 let subject: ViewSubject | undefined;
 let looked: Looked = lookedOf(keptState());
 let pinned: number | undefined;
@@ -98,6 +98,7 @@ setInterval(showAlarms, LISTEN_MS);
 report(
   host.ready().then(answer => {
     about.name = answer.name;
+    about.hasGitDiff = answer.hasGitDiff;
     learn(answer.subject);
   }),
 );

@@ -86,6 +86,31 @@ describe('the list of runs', function () {
     await foldRow('Run whole-1');
   });
 
+  it('opens what differed from a run’s commit, from its row and from its dashboard', async () => {
+    const runFolder = KEPT('empty-1');
+    const diff =
+      '--- a/reward.mjs\n+++ b/reward.mjs\n@@ -1 +1 @@\n-export const bonus = 0;\n+export const bonus = 1;\n';
+    writeFileSync(join(runFolder, FILES.changes), diff);
+    const opened = (): Promise<vscode.TextDocument> =>
+      until(() => {
+        const open = vscode.window.activeTextEditor?.document;
+        return open?.uri.fsPath === join(runFolder, FILES.changes) && open;
+      }, 'the diff');
+    await run('openGitDiff', { runFolder });
+    const document = await opened();
+    assert.deepEqual([document.languageId, document.getText()], ['diff', diff]);
+    await closeEditors();
+    await run('openDashboard', { runFolder });
+    const button = {
+      frame: 'body[data-view="dashboard"]',
+      selector: '[data-command="gitDiff"]:not([hidden])',
+    };
+    await until(async () => Number(await page('count', button)) > 0, 'the button');
+    await page('click', button);
+    await opened();
+    await closeEditors();
+  });
+
   it('takes a label and tags, which the folder keeps', async () => {
     await run('renameRun', { runFolder: KEPT('single-1'), label: 'One step' });
     await run('tagRun', { runFolder: KEPT('single-1'), tags: 'paper, seed 1' });
