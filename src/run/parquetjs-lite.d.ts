@@ -15,6 +15,8 @@ declare module 'parquetjs-lite' {
 
   export interface Writer {
     appendRow(row: object): Promise<void>;
+    /** Rows that are written together. */
+    setRowGroupSize(rows: number): void;
     close(): Promise<void>;
   }
 

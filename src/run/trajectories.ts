@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import parquet, { type Column } from 'parquetjs-lite';
 import { alternativeStarts } from '../core/alternatives.ts';
 import { isTrained, pathsThrough, responseText, segmentsOf, type Grown } from '../core/tree.ts';
@@ -106,6 +107,8 @@ const COLUMNS: Record<string, Column> = {
 
 /** Large pages: texts are long, and each page costs a header. */
 const PAGE_ROWS = 1 << 16;
+/** A group of rows is encoded in one go, while nothing that is asked of the worker can be answered. */
+const GROUP_ROWS = 128;
 
 /** Writes trajectories/step-000041.parquet whole, in place of an earlier one of the step; returns its name in the run folder. */
 export async function writeTrajectories(
@@ -139,7 +142,12 @@ async function encodeRows(rows: readonly object[]): Promise<Buffer> {
   // Pages of version 1 are read by every tool.
   const options = { useDataPageV2: false, pageSize: PAGE_ROWS };
   const writer = await parquet.ParquetWriter.openStream(new parquet.ParquetSchema(COLUMNS), stream, options);
-  for (const row of rows) await writer.appendRow(row);
+  writer.setRowGroupSize(GROUP_ROWS);
+  for (const row of rows) {
+    await writer.appendRow(row);
+    // What is asked of the worker meanwhile is answered between two rows.
+    await setImmediate();
+  }
   await writer.close();
   return Buffer.concat(chunks);
 }

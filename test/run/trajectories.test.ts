@@ -102,6 +102,26 @@ describe('trajectories as parquet', () => {
       );
     }));
 
+  it('keep nobody waiting for all rows of a large step, which are read back in their order', () =>
+    inFolder(async folder => {
+      const grown = Array.from({ length: 100 }, (_, index) => smallTree(1, index));
+      let isWritten = false;
+      let turns = 0;
+      const turn = (): void => {
+        turns++;
+        if (!isWritten) setImmediate(turn);
+      };
+      setImmediate(turn);
+      const path = join(folder, await writeTrajectories(folder, 1, grown, false));
+      isWritten = true;
+      const rows = await readBack(path);
+      assert.ok(turns >= 200, `others had ${turns} turns`);
+      assert.deepEqual(
+        rows.map(row => [row['tree'], row['path']]),
+        grown.flatMap(({ tree }) => [0, 1].map(index => [tree.id, index])),
+      );
+    }));
+
   /** Two alternatives for every drawn token: of small trees five on a trajectory. */
   const withAlternatives = (): Grown => {
     const { tree, columns } = smallTree(41, 0);
