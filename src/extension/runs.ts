@@ -11,7 +11,7 @@ import { FILES } from '../run/layout.ts';
 import { liveLock } from '../run/lock.ts';
 import { openRun } from '../run/reader.ts';
 import type { Glance, RunSummary } from '../run/runs.ts';
-import { glanceAt, glanceAtAll, stampOfFacts } from '../run/runs.ts';
+import { glanceAt, glanceAtAll, isSignOfLife, stampOfFacts } from '../run/runs.ts';
 import type { Log } from './failures.ts';
 import { inBackground } from './failures.ts';
 
@@ -251,7 +251,9 @@ export class Runs implements vscode.Disposable {
         vscode.Disposable.from(
           watcher,
           watcher.onDidCreate(changed),
-          watcher.onDidChange(changed),
+          watcher.onDidChange(({ fsPath }) => {
+            if (!isSignOfLife(fsPath, folder => this.#followed.has(folder))) changed();
+          }),
           watcher.onDidDelete(changed),
         ),
       );

@@ -1,6 +1,6 @@
 /** What a glance at a run folder shows. Reads ends of journals, never whole ones. */
 import { open, readFile, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Event, EventOf } from '../core/events.ts';
 import { FailureError } from '../core/types.ts';
 import { attributed, statOf } from './disk.ts';
@@ -83,6 +83,10 @@ export async function glanceAtAll(
         .map(async folder => told(folder, await glanceAt(folder, former.get(folder)))),
     );
 }
+
+/** Whether a changed file is the lock of a run that is known to live: its owner touches it, which is no news. */
+export const isSignOfLife = (path: string, isKnown: (runFolder: string) => boolean): boolean =>
+  basename(path) === FILES.lock && isKnown(dirname(path));
 
 /** What changes with a run folder's journal, lock and label, or with the newest of imported rollouts; undefined where it is neither. */
 const stampOf = (folder: string): Promise<string | undefined> =>

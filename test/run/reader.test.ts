@@ -23,7 +23,7 @@ import { acquireLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { readLabel, writeLabel } from '../../src/run/label.ts';
 import { sealed } from '../../src/run/shape.ts';
-import { glanceAt, stampOfFacts, summarizeRun, type RunSummary } from '../../src/run/runs.ts';
+import { glanceAt, isSignOfLife, stampOfFacts, summarizeRun, type RunSummary } from '../../src/run/runs.ts';
 import { closeTrees, openTrees } from '../../src/run/trees.ts';
 import { STARTED, finished, inFolder, smallTree, writeTree } from './fixtures.ts';
 
@@ -443,6 +443,14 @@ function damaged(bytes: Buffer, seed: number): Buffer {
 
 describe('runs', () => {
   const glance = (folder: string): Promise<RunSummary> => summarizeRun(folder);
+
+  it('are not looked at anew where the owner of a live one touches its lock', () => {
+    const isKnown = (folder: string): boolean => folder === join('runs', 'live-1');
+    const at = (...path: string[]): boolean => isSignOfLife(join('runs', ...path), isKnown);
+    assert.equal(at('live-1', 'run.lock'), true);
+    assert.equal(at('new-1', 'run.lock'), false);
+    assert.equal(at('live-1', 'run.json'), false);
+  });
 
   it('show at a glance how far they are and how they ended', () =>
     inFolder(async project => {
