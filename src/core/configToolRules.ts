@@ -59,7 +59,7 @@ export const TOOL_RULES: readonly Rule[] = [
       return {
         keys: ['tools.custom'],
         message: `The tag ${taken} is taken.`,
-        fix: `Give the tool another tag than ${tags.filter(tag => tag !== taken || RESERVED.includes(tag)).join(', ')}.`,
+        fix: `Give the tool another tag than ${[...new Set(tags)].join(', ')}.`,
         remedies: [
           {
             kind: 'set',

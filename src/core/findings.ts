@@ -1,6 +1,7 @@
 /** What a check of a tree says: which claim is broken, where and how. Knows nothing of how trees are checked. */
 import type { CreditSettings } from './advantage.ts';
 import type { Config } from './config.ts';
+import { programsIn } from './configToolRules.ts';
 import type { TokenColumns, Tree } from './types.ts';
 
 /** One claim that every tree should keep; see `CHECKS` for what each means. */
@@ -43,9 +44,11 @@ export interface CheckSettings {
   trainForced: boolean;
   scale: CreditSettings['scale'];
   baseline: NonNullable<CreditSettings['baseline']>;
+  /** True where a program of the user's own gives the rewards: its parts are its own affair, and need not add up. */
+  ownReward: boolean;
 }
 
-export function checkSettings({ tools, rollout, algorithm }: Config): CheckSettings {
+export function checkSettings({ tools, rollout, algorithm, reward }: Config): CheckSettings {
   return {
     callLimit: tools.callLimit,
     limits: tools.limits,
@@ -54,6 +57,7 @@ export function checkSettings({ tools, rollout, algorithm }: Config): CheckSetti
     trainForced: rollout.limitAction === 'append-end-trained',
     scale: algorithm.scale,
     baseline: algorithm.baseline,
+    ownReward: programsIn(reward.custom) > 0,
   };
 }
 

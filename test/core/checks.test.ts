@@ -8,6 +8,7 @@ import {
   type Checked,
   type CheckId,
 } from '../../src/core/checks.ts';
+import { defaults } from '../../src/core/config.ts';
 import { below, streamKey } from '../../src/core/random.ts';
 import { pathsThrough, segmentsOf } from '../../src/core/tree.ts';
 import type { TokenColumns, Tree } from '../../src/core/types.ts';
@@ -532,6 +533,23 @@ describe('checks of trees', () => {
       }
       assert.ok(spoilt >= 3, `only ${spoilt} trees could be spoilt`);
     });
+
+  it('leave it to a reward of the user’s own whether its parts add up', async () => {
+    const subject = await grown(3);
+    subject.tree.paths.forEach(path => (path.reward = { ...path.reward!, parts: { bleu: 32 } }));
+    assert.equal(checkTree(subject).filter(({ id }) => id === 'rewards').length, subject.tree.paths.length);
+    const config = defaults();
+    config.reward.custom.command = ['python3', 'reward.py'];
+    const { ownReward } = checkSettings(config);
+    assert.deepEqual([checkSettings(defaults()).ownReward, ownReward], [false, true]);
+    const settings = { ...subject.settings, ownReward };
+    assert.deepEqual(checkTree({ ...subject, settings }), []);
+    delete subject.tree.paths[0]!.reward;
+    assert.deepEqual(
+      checkTree({ ...subject, settings }).map(({ id }) => id),
+      ['rewards'],
+    );
+  });
 
   it('have a claim each, and a mutation that each finds', () => {
     assert.deepEqual(
