@@ -57,7 +57,12 @@ export function checkupLines(checks: readonly CheckResult[]): string[] {
   const lines = checks.flatMap(({ id, status, message, fix, file, line }) => {
     const place =
       file === undefined || status === 'ok' ? '' : `${file}${line === undefined ? '' : `:${line}`} `;
-    const head = `${MARKS[status]} ${id.padEnd(width)}  ${place}${message}`;
+    // A message that begins with its file goes on from the place.
+    const said =
+      place !== '' && file !== undefined && message.startsWith(file)
+        ? message.slice(file.length).replace(/^[,:]? +/, '')
+        : message;
+    const head = `${MARKS[status]} ${id.padEnd(width)}  ${place}${said}`;
     return fix === undefined || status === 'ok' ? [head] : [head, `  ${' '.repeat(width)}  → ${fix}`];
   });
   return [...lines, '', countText(checks)];

@@ -31,6 +31,10 @@ export interface ConfigProblem {
   remedies: readonly Remedy[];
 }
 
+/** The problem as one sentence about its key: a message that begins with a verb goes on from the key, another stands by itself. */
+export const problemText = ({ key, message }: Pick<ConfigProblem, 'key' | 'message'>): string =>
+  key === '' ? message : `${key}${/^[a-z]/.test(message) ? '' : ':'} ${message}`;
+
 /** Values by dotted key: what a config says itself, without preset and defaults. */
 export type GivenValues = ReadonlyMap<ConfigKey, unknown>;
 

@@ -4,7 +4,7 @@ import { basename, dirname, relative, resolve } from 'node:path';
 import type { Node, ParseError } from 'jsonc-parser';
 import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Config, ConfigProblem } from '../core/config.ts';
-import { validate } from '../core/config.ts';
+import { problemText, validate } from '../core/config.ts';
 import { isRequired, KEYS, type ConfigKey } from '../core/configKeys.ts';
 import { remove, type Remedy } from '../core/configRemedy.ts';
 import { isObject } from '../core/configValues.ts';
@@ -38,8 +38,9 @@ export interface LocatedProblem extends Place {
 export type ReadConfig = { config: Config; text: string } | { problems: LocatedProblem[] };
 
 /** `file:line:column key message fix` */
-export function formatProblem(file: string, { line, column, key, message, fix }: LocatedProblem): string {
-  return `${file}:${line}:${column} ${key === '' ? '' : `${key} `}${message} ${fix}`;
+export function formatProblem(file: string, problem: LocatedProblem): string {
+  const { line, column, fix } = problem;
+  return `${file}:${line}:${column} ${problemText(problem)} ${fix}`;
 }
 
 /** The config with paths resolved, or its problems; files that it names must be there. Throws where it cannot be read. */

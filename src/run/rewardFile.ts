@@ -1,7 +1,7 @@
 /** Reads other reward settings for a run, as a file of reward keys or as a whole config. Knows nothing of what a reward is. */
 import { dirname, relative, resolve } from 'node:path';
 import { getNodeValue, parseTree, type ParseError } from 'jsonc-parser';
-import { validate, type Config } from '../core/config.ts';
+import { problemText, validate, type Config } from '../core/config.ts';
 import type { RewardConfig } from '../core/configTools.ts';
 import { isObject } from '../core/configValues.ts';
 import { FailureError } from '../core/types.ts';
@@ -19,9 +19,10 @@ export function readRewardFile(file: string, config: Config): RewardConfig {
   const reward = isConfig ? (given['reward'] ?? {}) : { ...config.reward, ...given };
   const checked = validate({ ...config, reward });
   if ('config' in checked) return mapPaths(checked.config, path => resolve(dirname(file), path)).reward;
-  const [{ key, message, fix }] = checked.problems as [(typeof checked.problems)[0]];
+  const [problem] = checked.problems as [(typeof checked.problems)[0]];
+  const { key, fix } = problem;
   const place = placeOfKey(text, isConfig ? key : key.replace(/^reward\./, ''));
-  throw refusal(file, place, `${key} ${message}`, fix);
+  throw refusal(file, place, problemText(problem), fix);
 }
 
 function objectOf(text: string, file: string): Record<string, unknown> {

@@ -56,9 +56,10 @@ export async function readDataset(
   const problems: Failure[] = [];
   const tasks: Task[] = [];
   const places = new Map<string, number>();
-  for (const { row, place } of rows)
+  for (const { place, ...found } of rows)
     try {
-      const task = taskOf(row, { id: `${name}#${place}`, where: `${path}, row ${place}`, names });
+      if ('failure' in found) throw new FailureError(found.failure);
+      const task = taskOf(found.row, { id: `${name}#${place}`, where: `${path}, row ${place}`, names });
       refuseTwice(places, task.id, { path, place });
       tasks.push(task);
     } catch (error) {

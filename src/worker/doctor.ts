@@ -4,7 +4,7 @@
  */
 import * as fs from 'node:fs';
 import { ok, wrong, type CheckResult } from '../core/checkup.ts';
-import type { Config } from '../core/config.ts';
+import { problemText, type Config } from '../core/config.ts';
 import { whole } from '../core/figures.ts';
 import { toFailure } from '../protocol/channel.ts';
 import { placeOfKey, readConfigFile } from '../run/configFile.ts';
@@ -44,7 +44,7 @@ export async function checkConfig(file: string, options: DoctorOptions): Promise
   };
   if ('problems' in read) {
     for (const { key, message, fix, line } of read.problems)
-      add(wrong('config', `${key} ${message}`.trim(), { file, line, fix, ...(key !== '' && { key }) }));
+      add(wrong('config', problemText({ key, message }), { file, line, fix, ...(key !== '' && { key }) }));
     return results;
   }
   const { config } = read;
@@ -95,8 +95,7 @@ async function examine(examination: Examination): Promise<void> {
   }
   const shape = await part('policy', () => shapeOf(config.policy.path));
   if (shape) add(...checkMemory(shape, config, memoryLimit(config)), ...checkContext(shape, config));
-  if (tools)
-    add(...((await part('tools', () => checkTools(tools, train?.tasks[0], config.tools.cassette))) ?? []));
+  if (tools) add(...((await part('tools', () => checkTools(tools, train?.tasks[0], config.tools))) ?? []));
   const { results, ownReward } = await checkOwnReward(config.reward);
   add(...results);
   if (ownReward && ownReward !== 'broken') opened.push(() => ownReward.close());

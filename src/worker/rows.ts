@@ -3,20 +3,17 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
-import { FailureError, refusal, errorText } from '../core/types.ts';
+import { FailureError, refusal, errorText, type Failure } from '../core/types.ts';
 import type { ParquetAnswer, ParquetQuestion } from './parquetThread.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A row with its place in the file, from 1 (the line number in JSON Lines). */
-export interface PlacedRow {
-  row: Row;
-  place: number;
-}
+/** A row, or why it is none, with its place in the file, from 1 (the line number in JSON Lines). */
+export type PlacedRow = { place: number } & ({ row: Row } | { failure: Failure });
 
 /**
  * All rows of a file. Of a Parquet file only the columns that `wanted` names are read, in at most `limitMs`. Throws a
- * FailureError that names file and row where it cannot be read.
+ * FailureError that names the file where it cannot be read.
  */
 export async function readRows(
   path: string,
@@ -76,21 +73,22 @@ async function readLines(path: string): Promise<PlacedRow[]> {
   let place = 0;
   for await (const line of createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })) {
     place++;
-    if (line.trim() !== '') rows.push({ row: parseLine(line, `${path}, row ${place}`), place });
+    if (line.trim() !== '') rows.push({ ...parseLine(line, `${path}, row ${place}`), place });
   }
   return rows;
 }
 
-function parseLine(line: string, where: string): Row {
-  let row: unknown;
+function parseLine(line: string, where: string): { row: Row } | { failure: Failure } {
+  const broken = (what: string): { failure: Failure } => ({
+    failure: { where: 'config', message: `${where} ${what}.`, fix: 'Write one JSON object per line.' },
+  });
   try {
-    row = JSON.parse(line.replace(/^\uFEFF/, ''));
+    const row: unknown = JSON.parse(line.replace(/^\uFEFF/, ''));
+    return isRow(row) ? { row } : broken('is not a JSON object');
   } catch (error) {
-    const reason = errorText(error);
-    throw refusal(`${where} is not JSON (${reason}).`, 'Write one JSON object per line.');
+    // Every row is a first line.
+    return broken(`is not JSON (${errorText(error).replace(/ \(line 1 column \d+\)$/, '')})`);
   }
-  if (!isRow(row)) throw refusal(`${where} is not a JSON object.`, 'Write one JSON object per line.');
-  return row;
 }
 
 /** The value at a dotted name, through objects and lists; undefined where the row has none. A whole key goes before its parts. */

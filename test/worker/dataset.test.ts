@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import { defaults } from '../../src/core/config.ts';
 import { FailureError, type Task } from '../../src/core/types.ts';
-import { openDataset, readDataset, takeTasks, type Dataset } from '../../src/worker/dataset.ts';
+import { furtherTasks, openDataset, readDataset, takeTasks, type Dataset } from '../../src/worker/dataset.ts';
 
 const ARPO = join(import.meta.dirname, '../../../shared/data/arpo');
 const present = existsSync(join(ARPO, 'train_10k.parquet'));
@@ -173,6 +173,25 @@ describe('dataset', () => {
     assert.ok(problems.every(({ fix }) => fix));
   });
 
+  it('reports rows that are no JSON beside the others, and minds no mark at the file’s beginning', async () => {
+    const whole = { question: 'a', answer: '1' };
+    const path = await lines(`\uFEFF${JSON.stringify(whole)}`, '{"question": "torn', whole, '[1]', {
+      answer: 1,
+    });
+    const { dataset, problems } = await readDataset(path);
+    assert.deepEqual(
+      dataset.tasks.map(({ id }) => id),
+      ['tasks#1', 'tasks#3'],
+    );
+    const said = problems.map(({ message }) => message.replace(path, 'FILE'));
+    assert.match(said[0]!, /^FILE, row 2 is not JSON \(Unterminated string in JSON at position 18\)\.$/);
+    assert.deepEqual(said.slice(1), [
+      'FILE, row 4 is not a JSON object.',
+      'FILE, row 5: prompt is missing or empty.',
+    ]);
+    assert.match(await refusalOf(path), /row 2 is not JSON.* So it is with 2 more rows\.$/);
+  });
+
   const BENCHMARKS = join(import.meta.dirname, '../../../shared/data/benchmarks');
   const twoWiki = [
     'the five boroughs',
@@ -255,6 +274,16 @@ describe('dataset', () => {
       assert.deepEqual([...second].sort(), all);
       assert.notDeepEqual(first, second);
       assert.notDeepEqual(take(1, true), take(1, true, 2));
+    });
+
+    it('goes on with tasks that the step has not, each once, until there are no more', () => {
+      const config = { seed: 1, data: defaults().data, rollout: { tasksPerStep: 4 } as never };
+      for (const step of [1, 2]) {
+        const own = takeTasks(dataset, config, step);
+        const further = [0, 2, 4].flatMap(taken => furtherTasks(dataset, config, step, { taken, count: 2 }));
+        assert.equal(new Set([...own, ...further]).size, 10);
+        assert.deepEqual(furtherTasks(dataset, config, step, { taken: 6, count: 2 }), []);
+      }
     });
 
     it('depends on the step only, so that a resumed run goes on exactly', () => {

@@ -4,7 +4,7 @@ import { ok, upTo, warning, wrong, type CheckResult } from '../../core/checkup.t
 import type { Config } from '../../core/config.ts';
 import { countBy } from '../../core/countBy.ts';
 import { whole } from '../../core/figures.ts';
-import type { Failure, Task } from '../../core/types.ts';
+import { FailureError, type Failure, type Task } from '../../core/types.ts';
 import { readDataset, type Dataset } from '../dataset.ts';
 
 /** Rows that are named one by one. */
@@ -17,13 +17,35 @@ export interface CheckedData {
 }
 
 export async function checkData(config: Config): Promise<CheckedData> {
-  const train = await readDataset(config.data.train, config.data);
-  const results = fileResults('data.train', config.data.train, train);
-  if (config.data.heldOut === '') return { results, train: train.dataset };
-  const heldOut = await readDataset(config.data.heldOut, config.data);
-  results.push(...fileResults('data.heldOut', config.data.heldOut, heldOut));
-  results.push(overlap(train.dataset.tasks, heldOut.dataset.tasks));
-  return { results, train: train.dataset, heldOut: heldOut.dataset };
+  const train = await fileOf('data.train', config.data.train, config);
+  const heldOut =
+    config.data.heldOut === '' ? undefined : await fileOf('data.heldOut', config.data.heldOut, config);
+  const both = train.dataset && heldOut?.dataset;
+  return {
+    results: [
+      ...train.results,
+      ...(heldOut?.results ?? []),
+      ...(both ? [overlap(train.dataset!.tasks, both.tasks)] : []),
+    ],
+    ...(train.dataset && { train: train.dataset }),
+    ...(heldOut?.dataset && { heldOut: heldOut.dataset }),
+  };
+}
+
+/** One file's tasks and what is to be said of them; no tasks where it cannot be read. */
+async function fileOf(
+  key: string,
+  file: string,
+  { data }: Config,
+): Promise<{ results: CheckResult[]; dataset?: Dataset }> {
+  try {
+    const read = await readDataset(file, data);
+    return { results: fileResults(key, file, read), dataset: read.dataset };
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    const { message, fix } = error.failure;
+    return { results: [wrong(key, message, { key, file, ...(fix !== undefined && { fix }) })] };
+  }
 }
 
 function fileResults(

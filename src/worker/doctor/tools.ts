@@ -11,13 +11,20 @@ const QUESTION_CHARACTERS = 200;
 export async function checkTools(
   tools: ToolPool,
   task: Task | undefined,
-  { mode, file }: ToolsConfig['cassette'],
+  { callLimit, cassette: { mode, file } }: Pick<ToolsConfig, 'callLimit' | 'cassette'>,
 ): Promise<CheckResult[]> {
   if (tools.tags.length === 0)
     return [
       warning('tools', 'The config has no tool, so that no trajectory branches.', {
         key: 'tools.python.enabled',
         fix: 'Set tools.python.enabled, or name a corpus in tools.search.corpus.',
+      }),
+    ];
+  if (callLimit === 0)
+    return [
+      warning('tools', 'No trajectory may call a tool, so that none branches: tools.callLimit is 0.', {
+        key: 'tools.callLimit',
+        fix: 'Allow calls, or take a preset without branching and close the tools.',
       }),
     ];
   if (mode === 'replay')
