@@ -90,13 +90,21 @@ export async function refuseChanged({ config, hashes }: Manifest): Promise<void>
     if (found[name] === hash) continue;
     throw new FailureError({
       where: 'config',
-      message: `${pathOf(config, name) ?? name} (${name}) is not what the run was started with: its hash differs.`,
+      message: `${nameOfInput(config, name)} is not what the run was started with: its hash differs.`,
       fix: 'Put it back as it was, then resume the run; or start a new run.',
     });
   }
 }
 
-const pathOf = (config: Config, name: string): string | undefined => namedPaths(config)[name];
+/** The file with what it is for, or the key of a program of the user's own with its words. */
+function nameOfInput(config: Config, name: string): string {
+  const path = namedPaths(config)[name];
+  if (path !== undefined) return `${path} (${name})`;
+  const own = ownPrograms(config).find(([known]) => known === name)?.[1];
+  if (own === undefined) return name;
+  const key = name === 'reward' ? 'reward.custom' : `the tool ${name.slice('tool:'.length)} of tools.custom`;
+  return `${own.module === '' ? own.command.join(' ') : own.module} (${key})`;
+}
 
 const namedPaths = ({ data, tools, policy }: Config): Record<string, string> => ({
   train: data.train,

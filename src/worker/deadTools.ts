@@ -24,7 +24,7 @@ export function refuseDeadTools(trees: readonly Tree[], step: number): void {
     throw new FailureError({
       where: 'tool',
       message: `The tool <${tool}> failed in all of its ${segments.length} calls in step ${step}; the first answer is ${JSON.stringify(answerOf(segments[0]!))}.`,
-      fix: 'Mend the tool, then resume the run: the step is done again.',
+      fix: 'Mend the tool, then resume the run: the step is done again. Where a program of your own must be changed for it, start a new run.',
     });
   }
 }

@@ -2,6 +2,7 @@
  * Program of the child process that holds a module of the user's own: reads one JSON object per line, hands it to the
  * module's default export and writes what that returns. Knows nothing of rewards or tools.
  */
+import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
@@ -35,11 +36,17 @@ async function outcomeOf(answering: Answering, input: object, id: number): Promi
     const isObject = typeof output === 'object' && output !== null;
     return JSON.stringify({ ...(isObject ? output : { error: 'It returned no object.' }), id });
   } catch (error) {
-    return JSON.stringify({
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-      id,
-    });
+    return JSON.stringify({ error: sentenceOf(error), id });
   }
+}
+
+/** What the module threw, and where in it; without the calls around it, which are none of its. */
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const name = basename(process.argv[2] ?? '');
+  const frame = error.stack?.split('\n').find(line => /^\s+at /.test(line) && line.includes(`${name}:`));
+  const place = frame?.slice(frame.lastIndexOf(`${name}:`)).replace(/\)?$/, '');
+  return `${error.name}: ${error.message}${place === undefined ? '' : ` (${place})`}`;
 }
 
 main().then(

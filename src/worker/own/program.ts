@@ -38,6 +38,13 @@ export class LateError extends Error {
   override readonly name = 'LateError';
 }
 
+/** The system could not start it at all, so that to try again would not help. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+const START_FIX =
+  'Correct its command or folder, or install the program; the command’s first word must be a program.';
 const START_MS = 60_000;
 
 /** Ended with this process, however it exits. */
@@ -74,7 +81,7 @@ export class Program {
     const child = await this.start();
     const answer = await within(child, child.ask(request), this.options.timeoutMs, signal);
     if (answer.error === undefined) return answer;
-    throw new Error(typeof answer.error === 'string' ? answer.error : JSON.stringify(answer.error));
+    throw new Error(wordsOf(answer.error));
   }
 
   /** Resolves when the program is gone. */
@@ -118,11 +125,16 @@ export async function openProgram(
     return program;
   } catch (error) {
     await program.close();
-    throw new FailureError({ where: 'config', message: `${name}: ${errorText(error)}`, fix });
+    const message = `${name}: ${errorText(error)}`;
+    throw new FailureError({ where: 'config', message, fix: error instanceof StartError ? START_FIX : fix });
   }
 }
 
 const NEVER = new AbortController().signal;
+
+/** What a program gave as its error, for a sentence. */
+export const wordsOf = (error: unknown): string =>
+  typeof error === 'string' ? error : JSON.stringify(error);
 
 /** The answer, or a LateError after the time; what the signal calls off says so. */
 async function within(
@@ -207,7 +219,11 @@ class Child {
         resolve();
       });
       this.process.once('error', error => {
-        this.forget(`${this.label} cannot be started: ${error.message}.`);
+        const { code = '' } = error as NodeJS.ErrnoException;
+        const why =
+          code === 'ENOENT' ? `there is no program ${command} to be found from ${folder}` : error.message;
+        const message = `${this.label} cannot be started: ${why}.`;
+        this.forget(['ENOENT', 'ENOTDIR', 'EACCES'].includes(code) ? new StartError(message) : message);
         if (this.process.pid === undefined) resolve();
       });
     });
@@ -262,10 +278,11 @@ class Child {
     }
   }
 
-  private forget(message: string): void {
+  private forget(reason: string | StartError): void {
     this.hasEnded = true;
     living.delete(this);
-    for (const { reject } of this.asked.values()) reject(new PassingError(message + this.lastWords()));
+    const error = reason instanceof StartError ? reason : new PassingError(reason + this.lastWords());
+    for (const { reject } of this.asked.values()) reject(error);
     this.asked.clear();
   }
 

@@ -4,7 +4,7 @@ import { streamKey } from '../../core/random.ts';
 import { responseText, segmentsOf } from '../../core/tree.ts';
 import type { Reward, SegmentKind, ToolCall, Tree } from '../../core/types.ts';
 import { retrying } from '../retry.ts';
-import { openProgram, type Answer } from './program.ts';
+import { openProgram, wordsOf, type Answer } from './program.ts';
 
 /** What the program reads of a trajectory. */
 export interface RewardInput {
@@ -106,7 +106,7 @@ const PROBE: RewardInput = {
 
 /** What the program answered, checked; throws an Error that names the part that is wrong. */
 export function rewardFrom({ total, parts = {}, correct, reason, answer, error }: Answer): Reward {
-  if (error !== undefined) throw new Error(`It answered with an error: ${JSON.stringify(error)}.`);
+  if (error !== undefined) throw new Error(`It answered with an error: ${wordsOf(error)}.`);
   if (!isNumber(total)) throw wrong('total', 'a finite number', total);
   const isTable = typeof parts === 'object' && parts !== null && !Array.isArray(parts);
   if (!isTable || !Object.values(parts).every(isNumber))

@@ -1,6 +1,6 @@
 /** Examples of programs of the user's own: overlapping answers, nonsense, endings. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'mocha';
@@ -97,7 +97,10 @@ describe('program of one’s own', () => {
   it('says at the start what is wrong', async () => {
     const node = (script: string): Partial<OwnProgram> => ({ command: [process.execPath, '-e', script] });
     const wrong: [Partial<OwnProgram>, RegExp][] = [
-      [{ command: ['no-such-program'] }, /no-such-program cannot be started: .*ENOENT/],
+      [
+        { command: ['no-such-program'] },
+        /^no-such-program cannot be started: there is no program no-such-program to be found from \/.*\.$/,
+      ],
       [{ command: ['ls'], folder: join(folder, 'none') }, /ls cannot be started/],
       [node('process.exit(4)'), /ended with status 4/],
       [node(LOOP.replace('up: true', 'up: false')), /It is not up/],
@@ -130,6 +133,29 @@ describe('program of one’s own', () => {
     for (let tries = 0; tries < 100 && (pids as number[]).some(isAlive); tries++)
       await new Promise(done => setTimeout(done, 20));
     assert.deepEqual((pids as number[]).filter(isAlive), []);
+  });
+
+  it('takes along what it started where it ends by itself', async () => {
+    const beats = join(folder, 'beats');
+    const script = LOOP.replace(
+      'BODY',
+      `require("node:child_process").spawn(process.execPath, ["-e", "setInterval(() => require('node:fs').appendFileSync('beats', '.'), 20)"], { stdio: "ignore" }).unref();
+      const wait = setInterval(() => { if (require("node:fs").existsSync("beats")) process.exit(5); }, 20);`,
+    );
+    writeFileSync(join(folder, 'mother.cjs'), script);
+    await open({ command: [process.execPath, 'mother.cjs'] });
+    await assert.rejects(ask({}), /ended with status 5/);
+    let before = -1;
+    for (let looks = 0; looks < 20 && statSync(beats).size > before; looks++) {
+      before = statSync(beats).size;
+      await new Promise(done => setTimeout(done, 100));
+    }
+    assert.equal(statSync(beats).size, before, 'its heart still beats');
+  });
+
+  it('is ended where it writes a line without end', async () => {
+    await answering('const more = () => process.stdout.write("x".repeat(1 << 20), more); more();');
+    await assert.rejects(ask({}), { name: 'PassingError', message: /it wrote a line without end/ });
   });
 
   it('is closed although what it started has left it, and keeps its output open', async () => {
@@ -167,7 +193,7 @@ describe('program of one’s own', () => {
         ),
       );
       assert.deepEqual(await ask({ n: 21 }), { twice: 42 });
-      await assert.rejects(ask({ n: 1 }), /^Error: Error: no luck\n.*good\.mjs:6/);
+      await assert.rejects(ask({ n: 1 }), /^Error: Error: no luck \(good\.mjs:6:\d+\)$/);
       await assert.rejects(ask({ n: 2 }), /It returned no object/);
       await assert.rejects(ask({ n: 4 }), /BigInt/);
       assert.deepEqual(await ask({ n: 5 }), { twice: 10 });

@@ -113,7 +113,7 @@ describe('reward of one’s own', () => {
       [{ total: 1, parts: [1] }, /"parts"/],
       [{ total: 1, correct: 1 }, /"correct" must be true or false, but is 1/],
       [{ total: 1, reason: 3 }, /"reason" must be a text/],
-      [{ error: 'x' }, /It answered with an error: "x"/],
+      [{ error: 'x' }, /It answered with an error: x\.$/],
     ];
     for (const [answer, message] of wrong) assert.throws(() => rewardFrom(answer), message);
   });
@@ -227,22 +227,50 @@ describe('reward of one’s own', () => {
   });
 
   it('refuses at the start what gives no reward, with the key and the fix', async () => {
-    const cases: [object, RegExp][] = [
-      [module('none.mjs', 'return { score: 1 };'), /Its "total" must be a finite number/],
-      [module('throws.mjs', 'throw new Error("no luck");'), /no luck/],
-      [{ module: join(folder, 'missing.mjs') }, /ended with status 70.*missing\.mjs/s],
-      [{ command: ['no-such-program'] }, /cannot be started/],
+    const answering = /Let it answer \{"id": 1, "total"/;
+    const cases: [object, RegExp, RegExp][] = [
+      [module('none.mjs', 'return { score: 1 };'), /Its "total" must be a finite number/, answering],
+      [module('throws.mjs', 'throw new Error("no luck");'), /no luck \(throws\.mjs:1:\d+\)\.$/, answering],
+      [{ module: join(folder, 'missing.mjs') }, /ended with status 70.*missing\.mjs/s, answering],
+      [{ command: ['no-such-program'] }, /cannot be started/, /^Correct its command or folder, or install/],
     ];
-    for (const [custom, message] of cases)
+    for (const [custom, message, fix] of cases)
       await assert.rejects(open(custom), error => {
         assert(error instanceof FailureError);
         assert.equal(error.failure.where, 'config');
         assert.match(error.failure.message, /^reward\.custom: /);
         assert.match(error.failure.message, message);
-        assert.match(error.failure.fix ?? '', /Let it answer \{"id": 1, "total"/);
+        assert.match(error.failure.fix ?? '', fix);
         return true;
       });
     assert.equal(await openReward(defaults().reward), undefined);
+  });
+
+  it('is asked for at most eight trajectories at once', async () => {
+    const body = `
+      globalThis.now = (globalThis.now ?? 0) + 1;
+      globalThis.most = Math.max(globalThis.most ?? 0, globalThis.now);
+      await new Promise(done => setTimeout(done, 20));
+      globalThis.now--;
+      return { total: globalThis.most };`;
+    const reward = await open(module('most.mjs', body));
+    const totals = await Promise.all(Array.from({ length: 40 }, () => reward.ask(TREE, 0)));
+    assert.equal(Math.max(...totals.map(({ total }) => total)), 8);
+  });
+
+  it('may give a total alone: a run has no claim broken by it, nor by parts of other kinds', async function () {
+    this.timeout(30_000);
+    const warned = async (name: string, body: string): Promise<string[]> => {
+      const custom = module(name, body);
+      const { folder: run } = await makeTinyRun(join(folder, 'runs'), {
+        steps: 1,
+        change: ({ reward }) => Object.assign(reward.custom, custom),
+      });
+      const events = await openRun(run).events();
+      return events.flatMap(event => (event.type === 'warned' ? event.failure.message : []));
+    };
+    assert.deepEqual(await warned('total.mjs', 'return { total: input.calls.length / 4 };'), []);
+    assert.deepEqual(await warned('bleu.mjs', 'return { total: 0.5, parts: { bleu: 32 } };'), []);
   });
 
   it('is recorded by its hash, which changes with its file', async () => {
