@@ -25,14 +25,14 @@ export function interceptWrites(hook: Fault): () => void {
   return () => (fault = before);
 }
 
-/** What the file system refused, as a failure that somebody can mend; any other error as it is. */
-export function attributed(error: unknown): unknown {
+/** What the file system refused, as a failure that somebody can mend, and then go on as the words say; any other error as it is. */
+export function attributed(error: unknown, goOn = 'resume the run'): unknown {
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (error instanceof FailureError || code === undefined || syscall === undefined) return error;
   const fix =
     code === 'ENOENT'
-      ? 'Put the file or folder back, then resume the run.'
-      : 'Free disk space or correct the folder’s rights, then resume the run.';
+      ? `Put the file or folder back, then ${goOn}.`
+      : `Free disk space or correct the folder’s rights, then ${goOn}.`;
   return new FailureError({ where: 'store', message: (error as Error).message, fix });
 }
 
@@ -180,6 +180,12 @@ export function makeFolder(path: string, mode = 0o755): void {
 export function makeNewFolder(path: string): void {
   fault('mkdir', path);
   fs.mkdirSync(path);
+}
+
+/** Throws where this user may not write into a folder: nobody shall wait for what then cannot be kept. */
+export function mustBeWritable(folder: string): void {
+  fault('write', folder);
+  fs.accessSync(folder, fs.constants.W_OK);
 }
 
 /** Makes a folder with a random name that only this user may enter. */

@@ -2,10 +2,11 @@
 import * as fs from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Config } from '../core/config.ts';
-import { validate } from '../core/config.ts';
+import { problemText, validate } from '../core/config.ts';
 import { keyNames, keyOf, type AnyKey } from '../core/configKeys.ts';
 import { FORMAT } from '../core/events.ts';
 import { FailureError } from '../core/types.ts';
+import { statOf } from './disk.ts';
 import { FILES } from './layout.ts';
 import type { Shape } from './shape.ts';
 import { count, optional, record, table, text, yes } from './shape.ts';
@@ -53,9 +54,11 @@ export function readManifest(runFolder: string): Manifest {
   try {
     written = fs.readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? ''))
       throw broken(
-        `${runFolder} is not a run folder: it has no ${FILES.manifest}.`,
+        statOf(runFolder)
+          ? `${runFolder} is not a run folder: it has no ${FILES.manifest}.`
+          : `There is no folder ${runFolder}.`,
         'Name a folder that a run was started in.',
       );
     throw broken(`${path} cannot be read: ${(error as Error).message}`);
@@ -69,7 +72,7 @@ export function readManifest(runFolder: string): Manifest {
     const fix = isUnknown
       ? 'Update Branchpoint, or remove the key where it was added by hand.'
       : problem?.fix;
-    throw broken(`${path}: config.${problem?.key} ${problem?.message}`, fix);
+    throw broken(`${path}: config.${problemText(problem!)}`, fix);
   }
   return {
     ...manifest,

@@ -20,6 +20,7 @@ import type { Grown } from '../core/tree.ts';
 import { FailureError, type Tree, refusal } from '../core/types.ts';
 import { elapsed, timestamp } from '../run/clock.ts';
 import { readCounterfactuals, writeCounterfactual } from '../run/counterfactuals.ts';
+import { mustBeWritable } from '../run/disk.ts';
 import type { Run } from '../run/reader.ts';
 import { closingAfter } from './closing.ts';
 import type { Equipment, RunTokenizer } from './equipment.ts';
@@ -61,6 +62,7 @@ export async function branch(
   const stored = { tree: await run.tree(id), columns: await run.columns(id) };
   const cut = prefixOf(stored, at);
   if (request.result !== undefined && !takesResult(cut)) throw noResult(request);
+  mustBeWritable(run.folder);
   const weights = await weightsOf(run, request.checkpoint);
   progress(`opening ${weightsName(weights.checkpoint)}`);
   const started = elapsed();

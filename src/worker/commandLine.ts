@@ -1,6 +1,7 @@
 /** The command line as one table: what each command takes, and what it is for. Knows nothing of how a command does it. */
 import { parseArgs } from 'node:util';
 import { errorText } from '../core/types.ts';
+import { nearest } from '../core/configValues.ts';
 import type { Screen } from './progress.ts';
 
 export interface Io {
@@ -42,10 +43,7 @@ export class UsageError extends Error {}
 export function readCall(commands: Commands, argv: readonly string[]): Call {
   const [name = '', ...rest] = argv;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command)
-    throw new UsageError(
-      `There is no command ${JSON.stringify(name)}. Commands: ${Object.keys(commands).join(', ')}.`,
-    );
+  if (!command) throw noCommand(commands, name);
   const { values, positionals } = parse(name, command, rest);
   if (positionals.length < command.args.length)
     throw new UsageError(`${name} needs ${command.args[positionals.length]!}: ${usage(name, command)}`);
@@ -55,6 +53,14 @@ export function readCall(commands: Commands, argv: readonly string[]): Call {
       `${name} does not take ${JSON.stringify(positionals[command.args.length])}: ${usage(name, command)}`,
     );
   return { command: name, args: positionals, options: values };
+}
+
+/** A name that is no command; says which one may be meant. */
+export function noCommand(commands: Commands, name: string): UsageError {
+  const names = Object.keys(commands);
+  const meant = nearest(name, names);
+  const ask = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  return new UsageError(`There is no command ${JSON.stringify(name)}.${ask} Commands: ${names.join(', ')}.`);
 }
 
 function parse(
@@ -98,6 +104,11 @@ export function numberOption(call: Call, name: string, least: number): number | 
 
 export const hasSwitch = (call: Call, name: string): boolean => call.options[name] === true;
 
+/** What a command came to as its last line, where `--json` asks for it. */
+export function writeJson(call: Call, io: Io, result: object): void {
+  if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(result)}\n`);
+}
+
 export const usage = (name: string, { args, options }: Command): string =>
   [
     `branchpoint ${name}`,
@@ -136,7 +147,8 @@ export function helpText(commands: Commands, name?: string): string {
     ...rows,
     '',
     'CONFIG is a file such as NAME.branchpoint.json, RUN the folder of a run, such as runs/NAME-1.',
-    '`branchpoint help COMMAND` lists its options.',
+    '`branchpoint help COMMAND` lists its options, `branchpoint --version` tells the version.',
+    'Exit codes: 0 done, 1 failed or something is wrong, 2 asked wrongly or the config is.',
     '',
   ].join('\n');
 }

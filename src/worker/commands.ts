@@ -1,15 +1,25 @@
 /** Every command of the program, in one table. Knows nothing of how a command does its work. */
-import { helpText, readCall, UsageError, type Commands, type ExitCode, type Io } from './commandLine.ts';
+import {
+  helpText,
+  noCommand,
+  readCall,
+  UsageError,
+  type Commands,
+  type ExitCode,
+  type Io,
+} from './commandLine.ts';
 import { FailureError } from '../core/types.ts';
+import { attributed } from '../run/disk.ts';
 import { branchCommand } from './branchCommand.ts';
 import { checkCommand } from './checkCommand.ts';
 import { compareCommand } from './compareCommand.ts';
 import { evaluateCommand } from './evaluateCommand.ts';
 import { exportCommand } from './exportCommand.ts';
-import { pauseCommand, resumeCommand, stopCommand, trainCommand } from './launch.ts';
+import { pauseCommand, resumeCommand, stopCommand, trainCommand, versions } from './launch.ts';
 import { replayCommand } from './replayCommand.ts';
 import { rescoreCommand } from './rescoreCommand.ts';
 import { scoreCommand } from './scoreCommand.ts';
+import { SFT_DEFAULTS } from './sft.ts';
 import { sftCommand } from './sftCommand.ts';
 import { showCommand } from './showCommand.ts';
 
@@ -44,13 +54,13 @@ export const COMMANDS: Commands = {
   pause: {
     args: ['RUN'],
     sentence: 'Pause a run after the step that it is in, with a checkpoint saved.',
-    options: {},
+    options: { json: JSON_OPTION },
     run: pauseCommand,
   },
   stop: {
     args: ['RUN'],
     sentence: 'Stop a run after the step that it is in, with a checkpoint saved.',
-    options: {},
+    options: { json: JSON_OPTION },
     run: stopCommand,
   },
   eval: {
@@ -170,6 +180,7 @@ export const COMMANDS: Commands = {
     options: {
       sft: { value: 'FILE', isNeeded: true, sentence: 'The JSON Lines file to write.' },
       each: { value: 'N', sentence: 'Trajectories of one task, those of the highest reward first; else 1.' },
+      json: JSON_OPTION,
     },
     run: exportCommand,
   },
@@ -179,11 +190,13 @@ export const COMMANDS: Commands = {
     options: {
       out: {
         value: 'DIR',
+        isNeeded: true,
         sentence: 'Folder for the new policy; what an interrupted fine-tuning left there is gone on with.',
       },
-      tokens: { value: 'N', sentence: 'Read N tokens in all.' },
-      rows: { value: 'N', sentence: 'Demonstrations per update.' },
-      rate: { value: 'X', sentence: 'Highest learning rate.' },
+      tokens: { value: 'N', isNeeded: true, sentence: 'Read N tokens in all.' },
+      rows: { value: 'N', sentence: `Demonstrations per update; else ${SFT_DEFAULTS.rowsPerUpdate}.` },
+      rate: { value: 'X', sentence: `Highest learning rate; else ${SFT_DEFAULTS.learningRate}.` },
+      json: JSON_OPTION,
     },
     run: sftCommand,
   },
@@ -211,9 +224,14 @@ export const COMMANDS: Commands = {
 /** Understands the arguments, does what they ask and says what went wrong; never rejects. */
 export async function runCommandLine(argv: readonly string[], io: Io): Promise<ExitCode> {
   const [first = 'help', second] = argv;
-  if (first === 'help' && second !== undefined) return show(helpText(COMMANDS, second), io);
   if (['--help', '-h'].includes(first)) return show(helpText(COMMANDS), io);
-  if (argv.includes('--help') || argv.includes('-h')) return show(helpText(COMMANDS, first), io);
+  if (['--version', '-v'].includes(first)) return show(`branchpoint ${versions()['branchpoint']}\n`, io);
+  const asksForHelp = argv.includes('--help') || argv.includes('-h');
+  const asked = asksForHelp ? first : first === 'help' ? second : undefined;
+  if (asked !== undefined)
+    return Object.hasOwn(COMMANDS, asked)
+      ? show(helpText(COMMANDS, asked), io)
+      : complain(noCommand(COMMANDS, asked), io);
   try {
     const call = readCall(COMMANDS, argv.length === 0 ? ['help'] : argv);
     return await COMMANDS[call.command]!.run(call, io);
@@ -228,7 +246,8 @@ function show(text: string, io: Io): ExitCode {
 }
 
 /** A failure in the words of its cause; anything else is a mistake of ours and shows its stack. */
-function complain(error: unknown, io: Io): ExitCode {
+function complain(thrown: unknown, io: Io): ExitCode {
+  const error = attributed(thrown, 'try again');
   if (error instanceof UsageError) {
     io.err.write(`branchpoint: ${error.message}\n`);
     return 2;

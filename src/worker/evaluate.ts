@@ -4,6 +4,7 @@ import type { Config } from '../core/config.ts';
 import type { SamplePiece, TaskOutcome, TrajectoryOutcome } from '../core/evaluation.ts';
 import { measuredOf } from '../core/evaluation.ts';
 import type { EvaluationSummary } from '../core/events.ts';
+import { counted } from '../core/figures.ts';
 import { streamKey } from '../core/random.ts';
 import { responseText, segmentsOf } from '../core/tree.ts';
 import type { Failure, Task, Tree } from '../core/types.ts';
@@ -87,7 +88,7 @@ export const calledOff = (): FailureError =>
 
 const inSum = (first: Failure, count: number): Failure => ({
   ...first,
-  message: `${count} trajectories of the evaluation got no reward and count as wrong; the first: ${first.message}`,
+  message: `${counted(count, 'trajectory', 'trajectories')} of the evaluation got no reward and ${count === 1 ? 'counts' : 'count'} as wrong; the first: ${first.message}`,
 });
 
 /** All trajectories of one task, at the same time. */

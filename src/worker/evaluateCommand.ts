@@ -9,7 +9,7 @@ import { reportPage } from '../core/reportPage.ts';
 import { FailureError } from '../core/types.ts';
 import { listCheckpoints } from '../run/checkpoint.ts';
 import { loadConfig } from '../run/configFile.ts';
-import { makeFolder, writeAtomically } from '../run/disk.ts';
+import { makeFolder, mustBeWritable, writeAtomically } from '../run/disk.ts';
 import { addEvaluation } from '../run/evaluations.ts';
 import { Journal } from '../run/journal.ts';
 import { FILES } from '../run/layout.ts';
@@ -49,13 +49,14 @@ export async function evaluateCommand(call: Call, io: Io): Promise<ExitCode> {
     });
   // Nobody shall wait for numbers that then cannot be written.
   if (page !== undefined) makeFolder(dirname(page));
+  if (run !== undefined) mustBeWritable(run);
   io.out.write(`evaluating ${target.folder}\n`);
   // The run's log is its worker's, who may be alive and writes it alone.
   const equipment = realEquipment(text => io.err.write(text));
   const progress = teller(io);
   const measured = await measure(target, equipment, { command: commandOf(call), progress });
+  io.out.write(`${evaluationLine(target.step, measured.summary)}\n`);
   const evaluated = run === undefined ? measured : record(run, target, measured);
-  io.out.write(`${evaluationLine(target.step, evaluated.summary)}\n`);
   if (page !== undefined) {
     const of = { run: basename(run ?? target.folder), record: evaluated };
     writeAtomically(page, reportPage(evaluationReport(of), of.record));

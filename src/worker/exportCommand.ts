@@ -3,7 +3,15 @@ import { resolve } from 'node:path';
 import { responseText } from '../core/tree.ts';
 import { FailureError, type Task, type Tree } from '../core/types.ts';
 import { writeAtomically } from '../run/disk.ts';
-import { numberOption, textOption, UsageError, type Call, type ExitCode, type Io } from './commandLine.ts';
+import {
+  numberOption,
+  textOption,
+  UsageError,
+  writeJson,
+  type Call,
+  type ExitCode,
+  type Io,
+} from './commandLine.ts';
 import { openDataset } from './dataset.ts';
 import { ownRunOf } from './launch.ts';
 
@@ -31,6 +39,7 @@ export async function exportCommand(call: Call, io: Io): Promise<ExitCode> {
   const chosen = best(rows, each);
   writeAtomically(resolve(file), chosen.map(row => `${JSON.stringify(row)}\n`).join(''));
   io.out.write(`${chosen.length} of ${rows.length} right trajectories are in ${resolve(file)}\n`);
+  writeJson(call, io, { file: resolve(file), written: chosen.length, right: rows.length });
   return 0;
 }
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { validate, type Config } from '../core/config.ts';
+import { problemText, validate, type Config } from '../core/config.ts';
 import { fold, type RunState } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
 import { timestamp } from '../run/clock.ts';
@@ -18,6 +18,7 @@ import {
   hasSwitch,
   numberOption,
   textOption,
+  writeJson,
   type Call,
   type ExitCode,
   type Io,
@@ -46,7 +47,7 @@ export async function trainCommand(call: Call, io: Io): Promise<ExitCode> {
       realEquipment(text => io.err.write(text)),
     );
   const { folder } = await createRun(run);
-  return hasSwitch(call, 'detach') ? detach(folder, io) : attend(folder, call, io);
+  return hasSwitch(call, 'detach') ? detach(folder, call, io) : attend(folder, call, io);
 }
 
 /** `resume RUN`: lifts a live worker's pause, or goes on from the last checkpoint. */
@@ -54,9 +55,11 @@ export async function resumeCommand(call: Call, io: Io): Promise<ExitCode> {
   const { folder } = ownRunOf(call);
   if (!liveLock(folder) && fold(await openRun(folder).events()).status === 'finished') {
     io.out.write(`${folder} has finished already.\n`);
+    writeJson(call, io, await resultOf(folder));
     return 0;
   }
-  if (!liveLock(folder)) return hasSwitch(call, 'detach') ? detach(folder, io) : attend(folder, call, io);
+  if (!liveLock(folder))
+    return hasSwitch(call, 'detach') ? detach(folder, call, io) : attend(folder, call, io);
   const { remote, close } = await connectWorker(folder);
   const { state } = await remote.status();
   await remote.resume();
@@ -64,6 +67,7 @@ export async function resumeCommand(call: Call, io: Io): Promise<ExitCode> {
   io.out.write(
     state === 'paused' || state === 'pausing' ? `${folder} goes on.\n` : `${folder} is ${state} already.\n`,
   );
+  writeJson(call, io, { run: folder });
   return 0;
 }
 
@@ -74,6 +78,7 @@ export async function pauseCommand(call: Call, io: Io): Promise<ExitCode> {
   await remote.pause();
   close();
   io.out.write(`${folder} pauses after the step that it is in.\n`);
+  writeJson(call, io, { run: folder });
   return 0;
 }
 
@@ -90,6 +95,7 @@ export async function stopCommand(call: Call, io: Io): Promise<ExitCode> {
   while (liveLock(folder)) await new Promise(resolve => setTimeout(resolve, POLL_MS));
   const { step } = fold(await openRun(folder).events());
   io.out.write(`Stopped after step ${step}.\n`);
+  writeJson(call, io, { run: folder, step });
   return 0;
 }
 
@@ -125,7 +131,8 @@ export function checkedAgain(changed: Config, options: Readonly<Record<string, s
   const checked = validate(changed);
   if ('config' in checked) return checked.config;
   const { key, message, fix } = checked.problems[0]!;
-  throw new UsageError(`${key in options ? `--${options[key]}` : key} ${message} ${fix}`);
+  const named = key in options ? `--${options[key]}` : key;
+  throw new UsageError(`${problemText({ key: named, message })} ${fix}`);
 }
 
 /** Works on the run in this process and shows it; signals stop it. */
@@ -147,7 +154,7 @@ async function attend(folder: string, call: Call, io: Io): Promise<ExitCode> {
   try {
     const outcome = await work(folder, realEquipment(log), watch);
     progress?.close();
-    if (hasSwitch(call, 'json')) io.out.write(`${JSON.stringify(await resultOf(folder))}\n`);
+    writeJson(call, io, await resultOf(folder));
     return outcome === 'failed' ? 1 : 0;
   } finally {
     progress?.close();
@@ -200,7 +207,7 @@ const programPath = (): string => {
 };
 
 /** A worker of its own that outlives this process; returns once it owns the run. */
-async function detach(folder: string, io: Io): Promise<ExitCode> {
+async function detach(folder: string, call: Call, io: Io): Promise<ExitCode> {
   const log = openAppend(join(folder, FILES.log));
   const begun = timestamp();
   const child = spawn(process.execPath, [programPath(), 'resume', folder, '--wait'], {
@@ -234,6 +241,7 @@ async function detach(folder: string, io: Io): Promise<ExitCode> {
   }
   child.unref();
   io.out.write(`${folder}\n`);
+  writeJson(call, io, { run: folder });
   return 0;
 }
 

@@ -95,8 +95,12 @@ function lastingLines(event: Event): string[] {
   if (event.type === 'resumed') return [`resumed after step ${event.step} from ${event.from}`];
   if (event.type !== 'run-ended') return [];
   const reason = event.failure ? `: ${event.failure.message}${fixOf(event.failure.fix)}` : '';
-  return [`run ${event.outcome} after step ${event.step}${reason}`];
+  return [`run ${event.outcome} ${whenEnded(event)}${reason}`];
 }
+
+/** A step that failed was begun, and is not done. */
+const whenEnded = ({ outcome, step }: EventOf<'run-ended'>): string =>
+  outcome !== 'failed' ? `after step ${step}` : step === 0 ? 'at the start' : `at step ${step}`;
 
 const startLines = (event: EventOf<'run-started'>): string[] => [
   `policy  ${event.parameters?.toLocaleString('en') ?? '–'} parameters on ${event.device ?? 'a device that was not logged'}`,

@@ -4,7 +4,15 @@ import type { Config } from '../core/config.ts';
 import { plain } from '../core/figures.ts';
 import { loadConfig } from '../run/configFile.ts';
 import { elapsed } from '../run/clock.ts';
-import { UsageError, numberOption, textOption, type Call, type ExitCode, type Io } from './commandLine.ts';
+import {
+  UsageError,
+  numberOption,
+  textOption,
+  writeJson,
+  type Call,
+  type ExitCode,
+  type Io,
+} from './commandLine.ts';
 import { openDemonstrations } from './demonstrations.ts';
 import { engineSettings, realEquipment } from './equipment.ts';
 import { SFT_DEFAULTS, runSft, type SftProgress, type SftSettings, type SftState } from './sft.ts';
@@ -46,6 +54,7 @@ export async function sftCommand(call: Call, io: Io): Promise<ExitCode> {
     io.out.write(
       `${stop.signal.aborted ? 'stopped' : 'finished'} after ${end.updates} updates; the policy is in ${folder}\n`,
     );
+    writeJson(call, io, { policy: folder, ...end, outcome: stop.signal.aborted ? 'stopped' : 'finished' });
     return 0;
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, heed);

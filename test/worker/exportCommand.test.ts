@@ -8,6 +8,7 @@ import { runCommandLine } from '../../src/worker/commands.ts';
 import { openDemonstrations } from '../../src/worker/demonstrations.ts';
 import { best, type ExportedRow } from '../../src/worker/exportCommand.ts';
 import type { Demonstration } from '../../src/worker/sft.ts';
+import { runCommand } from '../fakes/commandLine.ts';
 import { makeTinyRun } from '../fakes/tinyRun.ts';
 import { sums } from '../fakes/tinyWorld.ts';
 
@@ -53,6 +54,29 @@ describe('right trajectories as demonstrations', () => {
       read.map(({ pieces }) => pieces.map(({ text }) => text).join('')).sort(),
       exported.map(({ conversations }) => conversations.at(-1)!.value).sort(),
     );
+  });
+
+  it('say as JSON how many there are, and what is in the way where they cannot be written', async function () {
+    this.timeout(30_000);
+    const { folder } = await makeTinyRun(join(parent, 'said'), {
+      steps: 1,
+      change: config => (config.data.fields.id = 'id'),
+    });
+    const rows = sums(40).map(({ id, messages, references }) => ({
+      id,
+      question: messages[0]!.content,
+      answer: references[0],
+    }));
+    writeFileSync(join(parent, 'said/train.jsonl'), rows.map(row => JSON.stringify(row)).join('\n'));
+    const file = join(parent, 'said.jsonl');
+    const { out } = await runCommand('export', folder, '--sft', file, '--json');
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n').length;
+    const { right, ...said } = JSON.parse(out.trimEnd().split('\n').at(-1)!) as Record<string, unknown>;
+    assert.deepEqual(said, { file, written: lines });
+    assert.ok((right as number) >= lines);
+    const blocked = await runCommand('export', folder, '--sft', join(file, 'inside.jsonl'));
+    assert.equal(blocked.code, 1);
+    assert.match(blocked.err, /^branchpoint: ENOTDIR: .*inside\.jsonl.*\n.*, then try again\.\n$/);
   });
 
   it('are the best of each task, no text twice', () => {

@@ -84,6 +84,10 @@ describe('what a run keeps', () => {
       ),
     );
     assert.equal(usage.optimizer, 8);
+    const [scalars] = readdirSync(join(folder, 'tensorboard'));
+    const told = readFileSync(join(folder, 'tensorboard', scalars!), 'latin1');
+    for (const tag of ['reward/mean', 'evaluation/accuracy', 'evaluation/byAbility/even'])
+      assert.ok(told.includes(tag), tag);
     assert.match(usageText(usage), /^[\d.]+ kB on disk: /);
   });
 

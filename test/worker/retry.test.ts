@@ -44,6 +44,17 @@ describe('retry', () => {
     }
   });
 
+  it('does not begin to wait for a caller that has given up meanwhile', async () => {
+    const caller = new AbortController();
+    const attempt = (): Promise<never> => {
+      caller.abort();
+      return Promise.reject(new PassingError('busy'));
+    };
+    const wait = (): Promise<never> => assert.fail('it waits');
+    const waiting = retrying(attempt, { retries: 9, key: 1, signal: caller.signal, wait });
+    await assert.rejects(waiting, { name: 'PassingError', message: 'busy' });
+  });
+
   it('ends when its caller gives up', async () => {
     const caller = new AbortController();
     const attempt = (): Promise<never> => Promise.reject(new PassingError('busy'));

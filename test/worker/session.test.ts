@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect as connectSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -273,6 +281,41 @@ describe('session', () => {
     );
     assert.ok(
       state.warnings.some(({ failure }) => /after step 2 are not evaluated: The file/.test(failure.message)),
+    );
+  });
+
+  it('tells the checkpoint that its last worker saved and could not tell any more', async () => {
+    const folder = await createTinyRun(join(parent, 'untold'));
+    const stop = when('step-finished', 3, control => control.verbs.stop());
+    assert.equal(await workTiny(folder, {}, stop), 'stopped');
+    const path = join(folder, 'events.jsonl');
+    const lines = readFileSync(path, 'utf8').split('\n');
+    const told = lines.findLastIndex(line => line.includes('"checkpoint-saved"'));
+    writeFileSync(path, `${lines.slice(0, told).join('\n')}\n`);
+    const before = fold(await eventsOf(folder)).checkpoints.map(({ step }) => step);
+    assert.deepEqual(before, [2]);
+    assert.equal(await workTiny(folder), 'finished');
+    const { checkpoints } = fold(await eventsOf(folder));
+    assert.deepEqual(
+      checkpoints.map(({ step, folder }) => [step, folder]),
+      [2, 3, 4].map(step => [step, `checkpoints/step-00000${step}`]),
+    );
+  });
+
+  it('says which checkpoint it passed over, and why, when it goes on from an older one', async () => {
+    const folder = await createTinyRun(join(parent, 'passed'), {
+      change: ({ checkpoint }) => Object.assign(checkpoint, { every: 1, keep: 3 }),
+    });
+    const stop = when('step-finished', 3, control => control.verbs.stop());
+    assert.equal(await workTiny(folder, {}, stop), 'stopped');
+    appendFileSync(join(folder, 'checkpoints/step-000003/model.safetensors'), 'x');
+    assert.equal(await workTiny(folder), 'finished');
+    const events = await eventsOf(folder);
+    assert.ok(events.some(event => event.type === 'resumed' && event.from === 'checkpoints/step-000002'));
+    const { warnings } = fold(events);
+    assert.match(
+      warnings[0]!.failure.message,
+      /^checkpoints\/step-000003 is passed over: model\.safetensors has 9 bytes/,
     );
   });
 

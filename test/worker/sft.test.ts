@@ -260,6 +260,30 @@ describe('demonstrations', () => {
     );
   });
 
+  it('takes every row once per epoch, each epoch in another order, and goes on from any place', async () => {
+    const rows = Array.from({ length: 12 }, (_, i) =>
+      JSON.stringify({
+        conversations: [
+          { from: 'human', value: `${i}` },
+          { from: 'gpt', value: 'a' },
+        ],
+      }),
+    );
+    const source = await openDemonstrations(await file('epochs.jsonl', rows.join('\n')), 1);
+    const take = (from: number, count: number): string[] => {
+      const taken: string[] = [];
+      for (const { messages } of source(from) as Iterable<Demonstration>)
+        if (taken.push(messages[0]!.content) === count) break;
+      return taken;
+    };
+    const both = take(0, 24);
+    const [first, second] = [both.slice(0, 12), both.slice(12)];
+    assert.deepEqual(new Set(first).size, 12);
+    assert.deepEqual(new Set(second).size, 12);
+    assert.notDeepEqual(first, second);
+    assert.deepEqual(take(17, 7), both.slice(17));
+  });
+
   it('takes a module’s demonstrations', async () => {
     const module =
       'export function* demonstrations(from) { yield { messages: [], pieces: [{ text: String(from), trained: true }] }; }';

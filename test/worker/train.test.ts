@@ -3,10 +3,10 @@ import { describe, it } from 'mocha';
 import type { Config } from '../../src/core/config.ts';
 import type { Event } from '../../src/core/events.ts';
 import { fold } from '../../src/core/fold.ts';
-import { stepSettings } from '../../src/worker/learn.ts';
+import { objectiveSettings, stepSettings } from '../../src/worker/learn.ts';
 import { train } from '../../src/worker/train.ts';
 import { loop, smallConfig } from '../fakes/loop.ts';
-import { scriptedPolicy } from '../fakes/scriptedPolicy.ts';
+import { scriptedPolicy, type Script, type Turn } from '../fakes/scriptedPolicy.ts';
 import { sumsScript } from '../fakes/tinyWorld.ts';
 
 const config = (change?: (config: Config) => void): Config => smallConfig('arpo', change);
@@ -127,6 +127,27 @@ describe('train', () => {
     );
   });
 
+  it('warns of what a step’s trees break of what every tree should keep', async () => {
+    const impossible = scriptedPolicy((said, request) => ({ ...sumsTurnOf(said, request), logProbs: 0.5 }));
+    const { run, events } = loop(
+      config(settings => void (settings.steps = 1)),
+      impossible,
+    );
+    await train(run, 0);
+    const [warning, ...others] = fold(events).warnings;
+    assert.match(
+      warning!.failure.message,
+      /^Tree 1\.0: Token \d+ has the sampler log-probability 0\.5\. So it is in \d+ more places\. \(Numbers are numbers\.\)$/,
+    );
+    assert.deepEqual(others, []);
+  });
+
+  it('takes a dual clip of 0 for none', () => {
+    const dualClip = (value: number): number =>
+      objectiveSettings(config(({ algorithm }) => void (algorithm.dualClip = value))).dualClip;
+    assert.deepEqual([dualClip(0), dualClip(3)], [Infinity, 3]);
+  });
+
   it('skips an update whose gradient is not finite and warns', async () => {
     const policy = scriptedPolicy(sumsScript);
     policy.step = () => Promise.resolve({ gradientNorm: Infinity, applied: false });
@@ -159,4 +180,5 @@ describe('train', () => {
   });
 });
 
+const sumsTurnOf = sumsScript as (...given: Parameters<Script>) => Turn;
 const isLearning = (asked: string): boolean => ['score', 'accumulate', 'step'].includes(asked);

@@ -100,6 +100,26 @@ describe('search by HTTP', () => {
     assert.equal(outcome, 'failed');
     assert.match(text, /^Error: Tool\(search\).*status 500: Out of order/);
     assert.equal(asked.length, 7);
+    // Too many requests at once, or one that took too long there: later it may be answered.
+    replies = [status(429), status(408), scored];
+    assert.match((await call('c'))[1], /^Page 1: Bern/);
+    assert.equal(asked.length, 10);
+  });
+
+  it('names a document once, however often it was found, and reads no answer without end', async () => {
+    replies = [scored, json({ result: [[DOCUMENTS[1], DOCUMENTS[1], DOCUMENTS[0]]] })];
+    await open();
+    assert.equal(
+      (await call('a'))[1],
+      'Page 1: Aare: A river through Bern.\nPage 2: Bern is the capital of Switzer',
+    );
+    const endless = (_: unknown, response: ServerResponse): void => {
+      const more = (): boolean => response.write('x'.repeat(1 << 20), () => !response.destroyed && more());
+      more();
+    };
+    replies = [endless];
+    const [outcome, text] = await call('b');
+    assert.deepEqual([outcome, text.slice(-27)], ['failed', 'message: its answer has no end.'.slice(-27)]);
   });
 
   it('does not ask again what the server refuses or answers in another form', async () => {
