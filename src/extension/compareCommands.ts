@@ -1,8 +1,9 @@
 /** The command that opens the comparison of runs. Knows nothing of how runs are compared. */
 import * as vscode from 'vscode';
 import { FailureError } from '../core/types.ts';
+import { tooFewRuns } from './absent.ts';
 import type { App } from './app.ts';
-import { tell } from './failures.ts';
+import { tellAbsence } from './failures.ts';
 import { COMMANDS } from './names.ts';
 import { runChoice } from './pickers.ts';
 import { statusOf } from './rows.ts';
@@ -47,7 +48,7 @@ async function pickRuns({ runs }: App, named: readonly string[]): Promise<string
     .filter(run => statusOf(run) !== 'unreadable')
     .map(run => ({ ...runChoice(run), picked: named.includes(run.folder) }));
   if (choices.length < 2) {
-    await tell('There are fewer than two runs to compare.');
+    await tellAbsence(tooFewRuns(choices.length));
     return undefined;
   }
   const chosen = await vscode.window.showQuickPick(choices, {

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { App } from './app.ts';
 import { dryRunOf, measuredText, readDryRun, type Measured } from './dryRuns.ts';
-import { inBackground, tell } from './failures.ts';
+import { inBackground, offer } from './failures.ts';
 import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
 import { activeConfig, pickConfig, saved } from './pickers.ts';
 import { mustBeTrusted } from './trust.ts';
@@ -46,6 +46,6 @@ async function dryRun(app: App, argument: unknown): Promise<Measured | undefined
   await app.dryRuns.remember(config, dryRunOf(measured, text, new Date()));
   const said = `${name}: ${measuredText(measured)}`;
   app.log.info(said);
-  inBackground(app.log, COMMANDS.dryRun.title, tell(said));
+  inBackground(app.log, COMMANDS.dryRun.title, offer(said, 'launchRun', vscode.Uri.file(config)));
   return measured;
 }

@@ -6,9 +6,10 @@ import { evaluationReport } from '../core/evaluationReport.ts';
 import { reportPage } from '../core/reportPage.ts';
 import type { EvaluationPlace } from '../protocol/verbs.ts';
 import { evaluationIds } from '../run/evaluations.ts';
+import { noEvaluation } from './absent.ts';
 import type { App } from './app.ts';
 import { readReported } from './evaluationPanel.ts';
-import { inBackground, tell } from './failures.ts';
+import { inBackground, tell, tellAbsence } from './failures.ts';
 import { COMMANDS } from './names.ts';
 import { checkpointFolder, choose, pickCheckpoint, runOf } from './pickers.ts';
 import { accuracyOf, short } from './rows.ts';
@@ -79,7 +80,7 @@ export async function evaluationOf(
 async function pickEvaluation({ runs }: App, runFolder: string, title: string): Promise<string | undefined> {
   const ids = evaluationIds(runFolder).toReversed();
   if (ids.length === 0) {
-    await tell(`${basename(runFolder)} has no evaluation yet.`);
+    await tellAbsence(noEvaluation(runFolder));
     return undefined;
   }
   const { evaluations } = await runs.state(runFolder);

@@ -2,6 +2,8 @@
 import * as vscode from 'vscode';
 import type { Failure } from '../core/types.ts';
 import { toFailure } from '../protocol/channel.ts';
+import type { Absence } from './absent.ts';
+import { commandId, COMMANDS, type CommandName } from './names.ts';
 import { unlinked } from './unlinked.ts';
 
 const SHOW_LOG = 'Show Log';
@@ -22,6 +24,16 @@ export async function showFailure(log: Log, what: string, error: unknown): Promi
 /** Tells the user something, which may speak of files; resolves with the action that he chose. */
 export const tell = <A extends string>(message: string, ...actions: A[]): Thenable<A | undefined> =>
   vscode.window.showInformationMessage(unlinked(message), ...actions);
+
+/** Says that there is nothing to choose from, and does what helps where the user chooses that. */
+export const tellAbsence = ({ message, next, argument }: Absence): Promise<void> =>
+  offer(message, next, argument);
+
+/** Tells the user something with the command to go on with; resolves when that is done, or the message was closed. */
+export async function offer(message: string, next: CommandName, argument?: object): Promise<void> {
+  const { title } = COMMANDS[next];
+  if ((await tell(message, title)) === title) await vscode.commands.executeCommand(commandId(next), argument);
+}
 
 export const inFull = ({ message, fix }: Failure): string =>
   fix === undefined ? message : `${message} ${fix}`;

@@ -2,11 +2,14 @@
 import * as vscode from 'vscode';
 import { FailureError } from '../core/types.ts';
 import { importOf } from '../run/imports/imported.ts';
+import { noRollouts } from './absent.ts';
 import type { App } from './app.ts';
-import { tell } from './failures.ts';
+import { tell, tellAbsence } from './failures.ts';
 import { COMMANDS } from './names.ts';
 import { pickFolder } from './pickers.ts';
 import { targetOf } from './target.ts';
+
+const SETTING = 'Open Setting';
 
 export const IMPORT_COMMANDS = { openRollouts, closeRollouts };
 
@@ -36,7 +39,7 @@ async function closeRollouts(app: App, argument: unknown): Promise<void> {
   const { runFolder } = targetOf(argument);
   const known = app.places.imports();
   if (runFolder === undefined && known.length === 0) {
-    await tell(`No folder was opened by “${COMMANDS.openRollouts.title}”.`);
+    await tellAbsence(noRollouts);
     return;
   }
   const folder =
@@ -44,6 +47,8 @@ async function closeRollouts(app: App, argument: unknown): Promise<void> {
   if (folder === undefined) return;
   await app.places.forget('imports', folder);
   await app.runs.refresh();
-  if (app.runs.get(folder) !== undefined)
-    await tell(`${folder} stays in the list: it is in a folder of runs (setting branchpoint.runsFolders).`);
+  if (app.runs.get(folder) === undefined) return;
+  const said = `${folder} stays in the list: it is in a folder of runs (setting branchpoint.runsFolders).`;
+  if ((await tell(said, SETTING)) === SETTING)
+    await vscode.commands.executeCommand('workbench.action.openSettings', 'branchpoint.runsFolders');
 }

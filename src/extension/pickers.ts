@@ -5,10 +5,12 @@ import * as vscode from 'vscode';
 import { counted } from '../core/figures.ts';
 import { FailureError } from '../core/types.ts';
 import { checkpointName, FILES } from '../run/layout.ts';
+import { readManifest } from '../run/manifest.ts';
 import { openRun } from '../run/reader.ts';
 import type { RunSummary } from '../run/runs.ts';
+import { noCheckpoint, noConfiguration, noRun, noTree } from './absent.ts';
 import type { App } from './app.ts';
-import { tell } from './failures.ts';
+import { tellAbsence } from './failures.ts';
 import { CONFIG_SUFFIX } from './names.ts';
 import { configOfRun, isRecord } from './places.ts';
 import {
@@ -60,11 +62,7 @@ export async function pickRun(
       (states === undefined || (states.includes(statusOf(run)) && run.source === undefined)),
   );
   if (fitting.length === 0) {
-    await tell(
-      states === undefined
-        ? `There is no ${except === undefined ? 'run yet' : 'other run'}. “Branchpoint: Open Sample” brings one to explore.`
-        : `${title}: no run is ${states.join(' or ')}.`,
-    );
+    await tellAbsence(noRun(title, states, except !== undefined));
     return undefined;
   }
   return choose(title, fitting.map(runChoice), states !== undefined);
@@ -96,7 +94,7 @@ export async function pickTree({ runs }: App, runFolder: string): Promise<string
     })),
   ];
   if (choices.length === 0) {
-    await tell(`${basename(runFolder)} has no tree yet: its first step is under way.`);
+    await tellAbsence(noTree(runFolder, runs.get(runFolder)?.status === 'live'));
     return undefined;
   }
   return choose('Rollout tree, by step and task', choices);
@@ -122,7 +120,7 @@ export async function pickPath(
 export async function pickCheckpoint({ runs }: App, runFolder: string): Promise<string | undefined> {
   const { checkpoints } = await runs.state(runFolder);
   if (checkpoints.length === 0) {
-    await tell(`${basename(runFolder)} has no checkpoint yet.`);
+    await tellAbsence(noCheckpoint(runFolder, readManifest(runFolder).config.checkpoint.every));
     return undefined;
   }
   const choices = checkpoints.toReversed().map(({ step, at }): Choice<string> => ({
@@ -139,12 +137,7 @@ export async function pickConfig(app: App, title: string): Promise<string | unde
   const all = new Set([...likely, ...(await app.places.configs())]);
   const configs = [...all];
   if (configs.length === 0) {
-    const create = 'New Run Configuration';
-    const answer = await tell(
-      'There is no run configuration (NAME.branchpoint.json) in this workspace.',
-      create,
-    );
-    if (answer === create) await vscode.commands.executeCommand('branchpoint.newConfiguration');
+    await tellAbsence(noConfiguration);
     return undefined;
   }
   return choose(

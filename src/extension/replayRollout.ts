@@ -5,7 +5,7 @@ import { isIdentical } from '../core/replay.ts';
 import { grownOf } from '../run/trees.ts';
 import type { App } from './app.ts';
 import { askProgram } from './asking.ts';
-import { inBackground, tell } from './failures.ts';
+import { inBackground, offer } from './failures.ts';
 import { commandId, COMMANDS, type CommandName } from './names.ts';
 import { mustBeOwn } from './ownTrees.ts';
 import { choose, pickTree, runOf } from './pickers.ts';
@@ -37,7 +37,7 @@ async function replayRollout(app: App, argument: unknown): Promise<Omit<ReplayOu
   if (outcome.trees.every(isIdentical)) {
     const sentence = identicalSentence(outcome);
     app.log.info(sentence);
-    inBackground(app.log, TITLE, tell(sentence));
+    inBackground(app.log, TITLE, offer(sentence, 'openTree', { runFolder, tree }));
   } else await show(app, place, { ...outcome, grown });
   return outcome;
 }

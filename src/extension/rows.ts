@@ -3,6 +3,7 @@ import type { CheckResult, CheckStatus } from '../core/checkup.ts';
 import { counted, decimal, plain } from '../core/figures.ts';
 import type { FinishedStep, LiveTree, RunOutline } from '../core/fold.ts';
 import { TREND_SIGNS, trendOf } from '../core/trend.ts';
+import { cut } from '../core/wrap.ts';
 import type { Manifest } from '../run/manifest.ts';
 import type { TreeEntry } from '../run/offsets.ts';
 import type { RunSummary } from '../run/runs.ts';
@@ -86,12 +87,16 @@ function liveNumbers({ status, recent = [], entropy }: RunSummary): string[] {
   ];
 }
 
+/** Characters of why a run failed that its row shows; the whole of it stands in its tooltip. */
+const SHOWN_PROBLEM = 60;
+
 /** Behind the title in the list of runs: with the folder's name where the title is another, and the tags. */
 export const runRowDescription = (run: RunSummary): string =>
   [
     ...(run.label === undefined ? [] : [run.name]),
     ...(run.source === undefined ? [] : [`imported (${run.source})`]),
     runDescription(run),
+    ...(run.status === 'failed' && run.problem !== undefined ? [cut(run.problem, SHOWN_PROBLEM)] : []),
     ...liveNumbers(run),
     ...run.tags.map(tag => `#${tag}`),
   ].join(' · ');
@@ -164,21 +169,31 @@ export function checksDescription(results: readonly CheckResult[]): string {
 export const checkLabel = ({ id, status, message, fix }: CheckResult): string =>
   `Check ${id}, ${CHECK_WORDS[status]}: ${message}${fix === undefined || status === 'ok' ? '' : ` ${fix}`}`;
 
-export function stepDescription({ summary: { reward, entropy, branches } }: FinishedStep): string {
+export function stepDescription({ summary }: FinishedStep): string {
+  const { reward, entropy, branches, toolCalls, groups, tasks } = summary;
   return [
     `R ${short(reward.mean)}`,
     ...(entropy.all === undefined ? [] : [`H ${short(entropy.all)}`]),
     ...(branches === undefined ? [] : [`${branches.taken} of ${branches.asked} branched`]),
+    counted(toolCalls.total, 'call'),
+    // A group that teaches nothing is worth a word only where there is one.
+    ...(groups.flat === undefined || groups.flat === 0
+      ? []
+      : [`${groups.flat} of ${tasks} without variance`]),
   ].join(' · ');
 }
 
 export function stepLabel({ step, summary }: FinishedStep): string {
-  const { reward, accuracy, entropy, branches, toolCalls } = summary;
+  const { reward, accuracy, entropy, branches, toolCalls, groups, tasks } = summary;
   const right = accuracy === undefined ? 'not logged' : `${Math.round(accuracy * 100)} percent`;
   const nats = entropy.all === undefined ? 'not logged' : `${decimal(entropy.all, 2)} nats`;
+  const flat =
+    groups.flat === undefined
+      ? 'groups without variance not logged'
+      : `${groups.flat} of ${counted(tasks, 'group')} without variance`;
   const taken =
     branches === undefined ? 'not logged' : `${branches.taken} taken and ${branches.refused} refused`;
-  return `Step ${step}, mean reward ${decimal(reward.mean, 2)}, right ${right}, entropy ${nats}, branches ${taken}, ${toolCalls.total} tool calls`;
+  return `Step ${step}, mean reward ${decimal(reward.mean, 2)}, right ${right}, entropy ${nats}, branches ${taken}, ${counted(toolCalls.total, 'tool call')}, ${flat}`;
 }
 
 /** What is grown so far of the step that is under way: `3 of 8 trees done, 2 calls under way`, then `learning`. */

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import { FILES } from '../run/layout.ts';
+import { noRunIn } from './absent.ts';
 import type { App } from './app.ts';
-import { tell } from './failures.ts';
+import { tellAbsence } from './failures.ts';
 import { COMMANDS } from './names.ts';
 import { pickFolder } from './pickers.ts';
 import { type Grouping, GROUPINGS } from './runList.ts';
@@ -71,8 +72,5 @@ async function addRunsFolder({ places, runs }: App, argument: unknown): Promise<
   else if (!known.includes(folder))
     await vscode.workspace.getConfiguration('branchpoint').update('runsFolders', [...known, folder], target);
   await runs.refresh();
-  if (!runs.list().some(run => dirname(run.folder) === folder))
-    await tell(
-      `${folder} has no run yet. Folders in it that have a ${FILES.manifest} are shown as soon as they are there.`,
-    );
+  if (!runs.list().some(run => dirname(run.folder) === folder)) await tellAbsence(noRunIn(folder));
 }

@@ -66,7 +66,8 @@ function rowOf({ id, probability, paths }: Likely, path: number, pieces: Pieces)
   return row([isOwn ? '▸' : '', percent(probability), isOwn ? `**${piece}**` : piece, drawnBy]);
 }
 
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+/** Hovers set columns close together: without room of their own they would run into each other. */
+const row = (cells: readonly string[]): string => `| ${cells.join(' | &emsp;')} |`;
 
 const pieceCode = (id: number, pieces: Pieces): string => code(pieceText(pieceOf(pieces, id), id));
 

@@ -79,66 +79,88 @@ function tellUnbranchable(trajectories: Trajectories, log: Log): vscode.Disposab
   );
 }
 
+/** The numbers of every segment and what can be done with it, below what can be done with the whole. */
 function lenses(trajectory: OpenTrajectory): vscode.CodeLens[] {
   const { layout } = trajectory;
   const { runFolder, tree, path } = trajectory.address;
   // Without the checkpoints, which whoever compares two again is asked for.
   const address = { runFolder, tree, path };
-  const overlay = setting('trajectory.overlay');
   const credit = setting('trajectory.credit');
-  const lens = (line: number, command: vscode.Command): vscode.CodeLens =>
-    new vscode.CodeLens(new vscode.Range(line, 0, line, 0), command);
-  const compare = (segment: number): vscode.Command => ({
-    title: 'Compare with…',
-    tooltip: 'Shows the difference to another trajectory, with the first token that differs marked in both',
-    command: commandId('compareTrajectory'),
-    arguments: [{ ...address, segment } satisfies Target],
-  });
-  const branch = (segment: number): vscode.Command => ({
-    title: 'Branch from Here…',
-    tooltip: 'Lets a policy go on from here, beside the training',
-    command: commandId('branchFromHere'),
-    arguments: [{ ...address, segment } satisfies Target],
-  });
-  const replay: vscode.Command = {
+  const isOfRun = !isReplayed(tree);
+  const canDraw = isBranchable(trajectory) && !trajectory.isGrowing;
+  return [
+    ...(isOfRun ? [openTree(address)] : []),
+    ...(canDraw ? ofWhole(trajectory, address) : []),
+    overlayLens(trajectory),
+  ]
+    .map(command => lens(0, command))
+    .concat(
+      layout.segments.flatMap(place => {
+        const about = { ...address, segment: place.segment };
+        return [
+          // A lens without a command is plain text.
+          { title: segmentLens(trajectory, place, credit), command: '' },
+          ...(isOfRun ? [openTree(about)] : []),
+          compareWith(about),
+          ...(canDraw ? [branchFrom(about)] : []),
+        ].map(command => lens(place.heading, command));
+      }),
+    );
+}
+
+const lens = (line: number, command: vscode.Command): vscode.CodeLens =>
+  new vscode.CodeLens(new vscode.Range(line, 0, line, 0), command);
+
+const openTree = (about: Target): vscode.Command => ({
+  title: 'Open Tree',
+  command: commandId('openTree'),
+  arguments: [about],
+});
+
+const compareWith = (about: Target): vscode.Command => ({
+  title: 'Compare with…',
+  tooltip: 'Shows the difference to another trajectory, with the first token that differs marked in both',
+  command: commandId('compareTrajectory'),
+  arguments: [about],
+});
+
+const branchFrom = (about: Target): vscode.Command => ({
+  title: 'Branch from Here…',
+  tooltip: 'Lets a policy go on from here, beside the training',
+  command: commandId('branchFromHere'),
+  arguments: [about],
+});
+
+const ofWhole = ({ tree }: OpenTrajectory, about: Target): vscode.Command[] => [
+  {
     title: 'Replay',
     tooltip: 'Draws the tree again as it was drawn, and shows whether it comes out the same',
     command: commandId('replayRollout'),
-    arguments: [address satisfies Target],
-  };
-  const checkpoints: vscode.Command = {
+    arguments: [about],
+  },
+  {
     title: 'Compare Checkpoints…',
     tooltip: 'Scores the trajectory under two checkpoints, and shows what became likelier',
     command: commandId('compareCheckpoints'),
-    arguments: [address satisfies Target],
-  };
-  const isOfRun = !isReplayed(address.tree);
-  const canDraw = isBranchable(trajectory) && !trajectory.isGrowing;
-  const openTree = (segment?: number): vscode.Command => ({
-    title: 'Open Tree',
-    command: commandId('openTree'),
-    arguments: [{ ...address, ...(segment !== undefined && { segment }) } satisfies Target],
-  });
-  return [
-    ...(isOfRun ? [lens(0, openTree())] : []),
-    ...(canDraw ? [lens(0, replay), lens(0, checkpoints)] : []),
-    ...(trajectory.change
-      ? [lens(0, { title: `Overlay: Δ log p · ${CHANGE_LEGEND}`, command: '' })]
-      : [
-          lens(0, {
-            title: `Overlay: ${overlay} · ${LEGENDS[overlay]}`,
-            tooltip: 'Show the next overlay',
-            command: commandId('cycleOverlay'),
-          }),
-        ]),
-    ...layout.segments.flatMap(place => [
-      // A lens without a command is plain text.
-      lens(place.heading, { title: segmentLens(trajectory, place, credit), command: '' }),
-      ...(isOfRun ? [lens(place.heading, openTree(place.segment))] : []),
-      lens(place.heading, compare(place.segment)),
-      ...(canDraw ? [lens(place.heading, branch(place.segment))] : []),
-    ]),
-  ];
+    arguments: [about],
+  },
+  {
+    title: `Re-score Step ${tree.step}…`,
+    tooltip: 'Shows what other reward settings would have made of the trajectories of this step',
+    command: commandId('rescoreRollouts'),
+    arguments: [{ ...about, steps: String(tree.step) }],
+  },
+];
+
+function overlayLens({ change }: OpenTrajectory): vscode.Command {
+  const overlay = setting('trajectory.overlay');
+  return change
+    ? { title: `Overlay: Δ log p · ${CHANGE_LEGEND}`, command: '' }
+    : {
+        title: `Overlay: ${overlay} · ${LEGENDS[overlay]}`,
+        tooltip: 'Show the next overlay',
+        command: commandId('cycleOverlay'),
+      };
 }
 
 function hover(trajectory: OpenTrajectory, offset: number): vscode.Hover | undefined {

@@ -17,7 +17,11 @@ import {
   sparkline,
   statusOf,
   statusText,
+  stepDescription,
+  stepLabel,
 } from '../../src/extension/rows.ts';
+import type { StepSummary } from '../../src/core/events.ts';
+import { plain } from '../../src/core/figures.ts';
 import { emptyState, type FinishedStep, type LiveSegment } from '../../src/core/fold.ts';
 import { stepSummary } from '../fakes/stepSummary.ts';
 import type { RunSummary } from '../../src/run/runs.ts';
@@ -45,6 +49,8 @@ describe('rows', () => {
   it('name every state that is not plain, and offer only what it allows', () => {
     const failed: RunSummary = { ...live, status: 'failed', problem: 'The disk is full.' };
     assert.equal(runDescription(failed), 'failed · step 12/40 · R .62');
+    assert.equal(runRowDescription(failed), 'failed · step 12/40 · R .62 · The disk is full.');
+    assert.match(runRowDescription({ ...failed, problem: 'no '.repeat(99) }), /^.{29}( no){19,20} ?…$/);
     assert.equal(
       runLabel(failed),
       'Run sample-1, failed, step 12 of 40, mean reward 0.62. The disk is full.',
@@ -102,6 +108,21 @@ describe('rows', () => {
     assert.equal(facts['Mean reward'], 'not logged');
     assert.equal(facts.Status, 'running, step 12 of 40');
     assert.ok(!('Preset' in facts));
+  });
+
+  it('show of a step its reward, entropy, branches and calls, and of its groups those that teach nothing', () => {
+    const groups = { allRight: 1, mixed: 2, allWrong: 1 };
+    const of = (change: Pick<StepSummary, 'groups'> | object): FinishedStep => ({
+      ...{ step: 3, at: '' },
+      summary: stepSummary({ tasks: 4, groups: { ...groups, flat: 2 }, ...change }),
+    });
+    const { reward, entropy, branches, toolCalls } = of({}).summary;
+    const numbers = `R ${plain(reward.mean, 2)} · H ${plain(entropy.all, 2)} · ${branches!.taken} of ${branches!.asked} branched`;
+    const shown = `${numbers} · ${toolCalls.total} calls`;
+    assert.equal(stepDescription(of({})), `${shown} · 2 of 4 without variance`);
+    assert.equal(stepDescription(of({ groups: { ...groups, flat: 0 } })), shown);
+    assert.match(stepLabel(of({})), / tool calls, 2 of 4 groups without variance$/);
+    assert.match(stepLabel(of({ groups })), /, groups without variance not logged$/);
   });
 
   it('say which commit a run began from', () => {

@@ -46,12 +46,12 @@ describe('the choice at a token', () => {
     const table = choiceTable(trajectory, answerAt(trajectory), bytePieces);
     assert.equal(trajectory.columns.ids[trajectory.layout.tokens[answerAt(trajectory)]!], OSLO);
     assert.deepEqual(table?.trim().split('\n'), [
-      '|  | Probability | Likeliest here | Drawn by trajectory |',
+      '|  | &emsp;Probability | &emsp;Likeliest here | &emsp;Drawn by trajectory |',
       '|:-|-:|:-|:-|',
-      '| ▸ | 60.65 % | **`O`** | this one |',
-      '|  | 25.00 % | `\\|` |  |',
-      '|  | 60.65 % | `I` | 1 |',
-      '|  | < 0.01 % | all others |  |',
+      '| ▸ | &emsp;60.65 % | &emsp;**`O`** | &emsp;this one |',
+      '|  | &emsp;25.00 % | &emsp;`\\|` | &emsp; |',
+      '|  | &emsp;60.65 % | &emsp;`I` | &emsp;1 |',
+      '|  | &emsp;< 0.01 % | &emsp;all others | &emsp; |',
     ]);
   });
 
@@ -59,8 +59,8 @@ describe('the choice at a token', () => {
     const trajectory = recorded(1);
     const table = choiceTable(trajectory, answerAt(trajectory), bytePieces)!;
     assert.equal(trajectory.columns.ids[trajectory.layout.tokens[answerAt(trajectory)]!], I);
-    assert.match(table, /\| ▸ \| 60\.65 % \| \*\*`I`\*\* \| this one \|/);
-    assert.match(table, /\| {2}\| 60\.65 % \| `O` \| 0 \|/);
+    assert.match(table, /\| ▸ \| &emsp;60\.65 % \| &emsp;\*\*`I`\*\* \| &emsp;this one \|/);
+    assert.match(table, /\| {2}\| &emsp;60\.65 % \| &emsp;`O` \| &emsp;0 \|/);
   });
 
   it('lists what was drawn although it was not among the likeliest', () => {
@@ -70,7 +70,7 @@ describe('the choice at a token', () => {
       .split('\n')
       .slice(2);
     assert.deepEqual(
-      rows.map(row => row.split(' | ')[2]),
+      rows.map(row => row.split(' | &emsp;')[2]),
       ['`x`', '`\\|`', '**`s`**', 'all others'],
     );
   });
@@ -114,7 +114,7 @@ describe('the choice at a token', () => {
         pieces,
       )!;
       for (const line of table.trim().split('\n')) assert.equal(cellsOf(line).length, 4, line);
-      assert.equal(cellsOf(table.split('\n')[2]!)[2]!.replaceAll(/[*`\u2060]/g, ''), text);
+      assert.equal(cellsOf(table.split('\n')[2]!)[2]!.replaceAll(/&emsp;|[*`\u2060]/g, ''), text);
     }
   });
 });
@@ -124,8 +124,8 @@ describe('the tokens of a branching question', () => {
     const trajectory = recorded(0);
     const table = windowTable(trajectory, trajectory.tree.decisions[0]!, bytePieces)!.trim().split('\n');
     assert.equal(table[0], 'Hₜ .52 was measured on these tokens: P .56 ≥ draw .40 → branched');
-    assert.equal(table[2], '| Token | Entropy, nats | Probability | Instead |');
-    assert.equal(table[4], '| `O` | .00 | 60.65 % | `\\|` 25.00 %, `I` 60.65 % |');
+    assert.equal(table[2], '| Token | &emsp;Entropy, nats | &emsp;Probability | &emsp;Instead |');
+    assert.equal(table[4], '| `O` | &emsp;.00 | &emsp;60.65 % | &emsp;`\\|` 25.00 %, `I` 60.65 % |');
     assert.equal(table.length, 4 + 10);
   });
 
@@ -134,13 +134,13 @@ describe('the tokens of a branching question', () => {
     columns.samplerLogProbs.fill(NaN);
     columns.entropies.fill(NaN);
     const table = windowTable({ tree, columns }, tree.decisions[0]!, bytePieces)!;
-    assert.match(table, /\n\| `O` \| not measured \| not drawn \|\n/);
+    assert.match(table, /\n\| `O` \| &emsp;not measured \| &emsp;not drawn \|\n/);
   });
 
   it('are told without alternatives where none were recorded', () => {
     const { tree, columns } = smallTree();
     const table = windowTable({ tree, columns }, tree.decisions[0]!, bytePieces)!;
-    assert.match(table, /\| Token \| Entropy, nats \| Probability \|\n/);
-    assert.match(table, /\n\| `O` \| \.00 \| 60\.65 % \|\n/);
+    assert.match(table, /\| Token \| &emsp;Entropy, nats \| &emsp;Probability \|\n/);
+    assert.match(table, /\n\| `O` \| &emsp;\.00 \| &emsp;60\.65 % \|\n/);
   });
 });

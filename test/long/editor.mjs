@@ -1,6 +1,6 @@
 /**
  * The packaged extension in a real VS Code over what is larger, longer and rougher than the tests: `editor.mjs [--steps 10000]
- * [--gigabytes 1] [--kills 12] [--shots FOLDER] [--parts large,killed,shots] [--json]`. Opens a run of so many steps and a file of so many bytes of trees;
+ * [--gigabytes 1] [--kills 12] [--shots FOLDER [--views dashboard,tree]] [--parts large,killed,shots] [--json]`. Opens a run of so many steps and a file of so many bytes of trees;
  * kills the worker and the extension host at random moments of a live run and compares what it comes to with a run that nobody
  * killed; and takes a picture of every view in three themes. Ends with one line, and with 1 where something was lost.
  */
@@ -30,6 +30,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '12' },
     seed: { type: 'string', default: String(Date.now() % 100_000) },
     shots: { type: 'string', default: 'out/shots' },
+    views: { type: 'string' },
     parts: { type: 'string', default: 'large,killed,shots' },
     json: { type: 'boolean', default: false },
   },
@@ -50,7 +51,11 @@ try {
   const parts = values.parts.split(',');
   if (parts.includes('large')) await large(runs);
   if (parts.includes('killed')) await killed(runs);
-  if (parts.includes('shots')) tell('shots', await shootViews({ project, folder: resolve(values.shots) }));
+  if (parts.includes('shots'))
+    tell(
+      'shots',
+      await shootViews({ project, folder: resolve(values.shots), views: values.views?.split(',') }),
+    );
 } finally {
   rmSync(project, { recursive: true, force: true });
 }

@@ -94,6 +94,36 @@ const VIEWS = {
     await user.pick('Train and Understand an Agent');
     await page.locator('.getting-started-step').first().waitFor();
   },
+  async 'hover-run'({ user, page }) {
+    await user.item(/^Run recorded/).hover();
+    await hoverOf(page, 'Mean reward');
+  },
+  async 'hover-chart'({ user }) {
+    await VIEWS.dashboard({ user });
+    const view = await user.dashboard('recorded');
+    await view.locator('canvas[aria-label^="Reward"]').first().hover();
+    await view.locator('.readout:not([hidden])').first().waitFor();
+  },
+  async 'hover-token'({ user, page }) {
+    await VIEWS.trajectory({ user, page });
+    await user.line('<search>').hover({ position: { x: 14, y: 8 } });
+    await hoverOf(page, 'Log-probability');
+  },
+  async 'hover-branching'({ user, page }) {
+    await VIEWS.trajectory({ user, page });
+    await user.line('── branching').hover({ position: { x: 60, y: 8 } });
+    await hoverOf(page, 'Probability');
+  },
+  async 'hover-key'({ user, page }) {
+    await VIEWS.configuration({ user, page });
+    await user.line('"groupSize"').hover({ position: { x: 60, y: 8 } });
+    await hoverOf(page, 'rajectories');
+  },
+  async 'hover-hint'({ user, page }) {
+    await VIEWS.configuration({ user, page });
+    await page.locator('.view-line span', { hasText: '= 64 trajectories' }).last().hover();
+    await hoverOf(page, 'rajectories');
+  },
   // Last, because its panel stays open.
   async problems({ user, page }) {
     await user.openFile('wrong.branchpoint.json');
@@ -101,6 +131,9 @@ const VIEWS = {
     await page.locator('.markers-panel .monaco-list-row', { hasText: 'grupSize' }).first().waitFor();
   },
 };
+
+/** What hovering brings, in an editor or elsewhere. */
+const hoverOf = (page, text) => page.locator('.monaco-hover:visible', { hasText: text }).first().waitFor();
 
 async function openTree(user, id) {
   await user.command('Branchpoint: Open Rollout Tree');
@@ -128,8 +161,8 @@ function prepare(project) {
   );
 }
 
-/** Takes them into `folder`; returns how many. */
-export async function shootViews({ project, folder }) {
+/** Takes them into `folder`, or those of some views only; returns how many. */
+export async function shootViews({ project, folder, views = Object.keys(VIEWS) }) {
   mkdirSync(folder, { recursive: true });
   prepare(project);
   let taken = 0;
@@ -139,10 +172,10 @@ export async function shootViews({ project, folder }) {
     try {
       await user.openSidebar('Branchpoint');
       await user.row('recorded').waitFor();
-      for (const [view, open] of Object.entries(VIEWS)) {
+      for (const view of views) {
         await user.command('View: Close All Editors');
         try {
-          await open({ user, page });
+          await VIEWS[view]({ user, page });
         } catch (error) {
           throw new Error(`${view} in ${theme}: ${error.message}`, { cause: error });
         } finally {

@@ -11,7 +11,7 @@ import {
   type ChartOptions,
   type Tick,
 } from 'chart.js';
-import { withoutZero } from '../../src/core/figures.ts';
+import { MINUS, withoutZero } from '../../src/core/figures.ts';
 import { number } from '../shared/format.ts';
 import { faded, isHighContrast, themeColour as readColour } from '../shared/theme.ts';
 import { decimate, type Point } from './decimate.ts';
@@ -75,7 +75,7 @@ function bareTick(
   const written = withoutZero(
     numeric.call(this as ThisParameterType<typeof numeric>, Number(value), index, ticks),
   );
-  return written.includes('E') ? number(Number(value)) : written;
+  return written.includes('E') ? number(Number(value)) : written.replace('-', MINUS);
 }
 
 /** Axes in the theme's colours. */

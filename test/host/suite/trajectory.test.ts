@@ -90,6 +90,8 @@ describe('a trajectory as text', () => {
       .split('\n')
       .filter(line => /^── (?!branching|here)/.test(line));
     assert.equal(titles.filter(title => title === 'Open Tree').length, headings.length + 1);
+    const { step } = await openRun(WHOLE()).tree(TREE);
+    assert.equal(titles.filter(title => title === `Re-score Step ${step}…`).length, 1);
     assert.ok(
       titles.some(title => /turn 1 · \d+ tokens · H mean \d?\.\d\d, highest \d?\.\d\d/.test(title)),
       titles.join('\n'),
@@ -128,11 +130,11 @@ describe('a trajectory as text', () => {
       return hover!.contents.map(part => (part as vscode.MarkdownString).value).join('\n');
     };
     const choice = await hoverAt(lines.findIndex(line => /^── .*turn 1/.test(line)) + 1);
-    assert.match(choice, /\| ▸ \| [\d.]+ % \| \*\*`<`\*\* \| this one, 1/);
-    assert.equal(choice.split('\n\n')[0]!.match(/ % \| /g)?.length, 4, choice);
+    assert.match(choice, /\| ▸ \| &emsp;[\d.]+ % \| &emsp;\*\*`<`\*\* \| &emsp;this one, 1/);
+    assert.equal(choice.split('\n\n')[0]!.match(/ % \| &emsp;/g)?.length, 4, choice);
     const question = await hoverAt(lines.findIndex(line => line.startsWith('── branching: ')));
     assert.match(question, /^Hₜ [\d.]+ was measured on these tokens: P /);
-    assert.match(question, /\n\| `<` \| \d?\.\d\d \| [\d.]+ % \| `=` /);
+    assert.match(question, /\n\| `<` \| &emsp;\d?\.\d\d \| &emsp;[\d.]+ % \| &emsp;`=` /);
   });
 
   it('tints tokens by the overlay that is chosen', async function () {
