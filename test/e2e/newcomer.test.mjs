@@ -118,8 +118,8 @@ describe('a newcomer', () => {
   });
 
   it('reads the trajectory as text: tinted tokens, and a token’s numbers on hover', async () => {
-    const head = page.locator('.view-line', { hasText: '# Tree' }).first();
-    await head.waitFor();
+    // The text opens at what was asked for in the tree, so that its first lines may be out of sight.
+    await page.locator('.tab.active', { hasText: '.trajectory' }).waitFor();
     await page.locator('.view-overlays .cdr[class*="ced-"]').first().waitFor();
     const word = page.locator('.view-line', { hasText: '<think>' }).first().locator('span span').first();
     const hover = page.locator('.monaco-hover:visible', { hasText: 'Log-probability, sampler' }).first();
