@@ -14,11 +14,14 @@ type Values = readonly (readonly number[])[];
 /** What no value can be below or above, so that no interval is shown beyond it. */
 export type Range = readonly [least: number, most: number];
 
+/** Of shares: accuracies, pass@k. */
+export const SHARE: Range = [0, 1];
+
 const RESAMPLES = 1000;
 
 /**
  * The mean of `values` [seed][task] with its 95 % interval: of one seed the percentiles of the bootstrap distribution over tasks
- * (Efron), of several seeds Student's t (see `spreadOf`), because few seeds drawn again are never further apart than they were: the
+ * (Efron; see `atBound` for its ends), of several seeds Student's t (see `spreadOf`), because few seeds drawn again are never further apart than they were: the
  * bootstrap's interval of three would hold the truth in 72 of 100 cases. Throws where there are no values or seeds differ in their
  * number of tasks.
  */
@@ -27,10 +30,23 @@ export function estimate(values: Values, key: StreamKey, range: Range = [-Infini
   if (tasks === 0 || values.some(row => row.length !== tasks))
     throw new Error(`A table of ${values.map(row => row.length).join(', ') || 'no'} values has no mean.`);
   const mean = meanOf(values.flat());
-  if (values.length === 1) return { mean, interval: resampled(values[0]!, key) };
+  if (values.length === 1)
+    return { mean, interval: atBound(values[0]!, range) ?? resampled(values[0]!, key) };
   const { error, freedom } = spreadOf(values);
   const half = studentQuantile(freedom) * error;
   return { mean, interval: [Math.max(range[0], mean - half), Math.min(range[1], mean + half)] };
+}
+
+/** Shares of which not one was seen are smaller than so, with 97.5 % certainty, though what is drawn again from none is none. */
+const UNSEEN = 0.025;
+
+/**
+ * The exact (Clopper–Pearson) interval where all values lie at one end of their range: all tasks right, or all wrong. Undefined elsewhere.
+ */
+function atBound(values: readonly number[], [least, most]: Range): [number, number] | undefined {
+  const reach = (most - least) * (1 - UNSEEN ** (1 / values.length));
+  if (values.every(value => value === least)) return [least, least + reach];
+  return values.every(value => value === most) ? [most - reach, most] : undefined;
 }
 
 function resampled(values: readonly number[], key: StreamKey): [number, number] {

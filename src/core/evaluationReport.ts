@@ -1,5 +1,5 @@
 /** Everything that a report on an evaluation says, as sections that any page can draw. Knows nothing of pages or files. */
-import { estimate } from './bootstrap.ts';
+import { estimate, SHARE } from './bootstrap.ts';
 import { measuredOf, type EvaluationRecord, type TrajectoryOutcome } from './evaluation.ts';
 import { failureReason, FAILURE_REASONS, type FailureReason } from './evaluationFailures.ts';
 import { flipsOf, type Flip } from './evaluationFlips.ts';
@@ -86,7 +86,7 @@ function passTable({ summary, outcomes }: EvaluationRecord): Table | undefined {
       const isAccuracy = of === counts && k === 1;
       const found = isAccuracy
         ? { mean: summary.accuracy, interval: summary.interval }
-        : estimate([values], streamKey('pass', summary.id, name, k));
+        : estimate([values], streamKey('pass', summary.id, name, k), SHARE);
       return { text: ranged(found), share: found.mean };
     }),
   ];

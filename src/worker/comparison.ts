@@ -1,5 +1,5 @@
 /** What finished runs of several configs came to, side by side. Reads run folders; knows nothing of how runs are started. */
-import { estimate, type Estimate, type Range } from '../core/bootstrap.ts';
+import { estimate, SHARE, type Estimate, type Range } from '../core/bootstrap.ts';
 import { measuredOf, type TaskOutcome, type TrajectoryOutcome } from '../core/evaluation.ts';
 import type { StepSummary } from '../core/events.ts';
 import { fold, type RunState } from '../core/fold.ts';
@@ -206,7 +206,6 @@ function onCommonTasks(measured: readonly MeasuredRun[]): { runs: MeasuredRun[];
 type Curved = MeasuredRun & { curve: CurvePoint[] };
 
 /** Of a share, and of the difference of two. */
-const SHARE: Range = [0, 1];
 const DIFFERENCE: Range = [-1, 1];
 
 function resultOf(

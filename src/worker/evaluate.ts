@@ -1,5 +1,5 @@
 /** Measures a policy on tasks: sampled trajectories and a greedy one each. Knows nothing of training, journals or files. */
-import { estimate } from '../core/bootstrap.ts';
+import { estimate, SHARE } from '../core/bootstrap.ts';
 import type { Config } from '../core/config.ts';
 import type { SamplePiece, TaskOutcome, TrajectoryOutcome } from '../core/evaluation.ts';
 import { measuredOf } from '../core/evaluation.ts';
@@ -173,7 +173,7 @@ function summarize(
     tasks: outcomes.length,
     samples,
     accuracy: meanOf(perTask),
-    interval: estimate([perTask], streamKey(config.seed, 'bootstrap')).interval,
+    interval: estimate([perTask], streamKey(config.seed, 'bootstrap'), SHARE).interval,
     ...(greedy.length > 0 && { greedyAccuracy: accuracyOf(greedy) }),
     reward: meanOf(measured.map(({ reward }) => reward)),
     toolCallsPerTrajectory: meanOf(measured.map(({ calls }) => calls)),

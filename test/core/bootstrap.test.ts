@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { estimate, studentQuantile } from '../../src/core/bootstrap.ts';
+import { estimate, SHARE, studentQuantile, type Range } from '../../src/core/bootstrap.ts';
 import { streamKey, uniform } from '../../src/core/random.ts';
 
 const coins = (seeds: number, tasks: number): number[][] =>
@@ -79,6 +79,17 @@ describe('estimate', () => {
     const same = estimate([tasks, tasks, tasks, tasks], 3).interval;
     const alone = estimate([tasks], 3).interval;
     assert.ok(Math.abs(same[1] - same[0] - (alone[1] - alone[0])) < 0.05, `${same.join()} ${alone.join()}`);
+  });
+
+  it('is exact where all tasks are right, or all wrong, and not a point', () => {
+    const of = (value: number, tasks: number, range: Range = SHARE) =>
+      estimate([Array<number>(tasks).fill(value)], 5, range).interval.map(bound => Number(bound.toFixed(4)));
+    // Clopper and Pearson: 1 − 0.025^(1/n).
+    assert.deepEqual(of(0, 4), [0, 0.6024]);
+    assert.deepEqual(of(1, 4), [0.3976, 1]);
+    assert.deepEqual(of(0, 300), [0, 0.0122]);
+    assert.deepEqual(of(-1, 4, [-1, 1]), [-1, 0.2047]);
+    assert.deepEqual(of(0.5, 4), [0.5, 0.5], 'no end of the range');
   });
 
   it('is a point where all values agree, and refuses tables with holes', () => {

@@ -250,7 +250,7 @@ describe('branchpoint compare', () => {
       [['compare', one, '--baseline', 'best'], /--baseline must be one of one, not "best"/],
       [['compare', one, '--tasks', '0'], /--tasks must be a whole number of at least 1, not "0"/],
       [['compare', one, '--samples', '2000'], /--samples must be .* 1024/],
-      [['compare', blind, '--tasks', '3'], /--tasks An evaluation of 3 tasks needs held-out tasks/],
+      [['compare', blind, '--tasks', '3'], /--tasks: An evaluation of 3 tasks needs held-out tasks/],
       [
         ['compare', slow, '--steps', '2'],
         /: optimizer\.warmupSteps The learning rate would rise over 3 steps/,

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
+import parquet from 'parquetjs-lite';
 import type { CheckResult, CheckStatus } from '../../src/core/checkup.ts';
 import { defaults, type Preset } from '../../src/core/config.ts';
 import { openRun } from '../../src/run/reader.ts';
@@ -161,6 +162,24 @@ describe('the doctor', () => {
     );
   });
 
+  it('goes on to the held-out data where the training data cannot be read, and gives rows of parquet no line', async () => {
+    writeFileSync(join(parent, 'torn.parquet'), 'PAR1');
+    const torn = await examine({ data: { train: 'torn.parquet', heldOut: 'heldOut.jsonl' } });
+    const [broken] = of(torn, 'data.train');
+    assert.deepEqual(
+      [broken!.status, broken!.key, broken!.file],
+      ['error', 'data.train', join(parent, 'torn.parquet')],
+    );
+    assert.equal(of(torn, 'data.heldOut')[0]!.status, 'ok');
+    const schema = new parquet.ParquetSchema({ question: { type: 'UTF8', optional: true } });
+    const writer = await parquet.ParquetWriter.openFile(schema, join(parent, 'half.parquet'));
+    await writer.appendRow({ question: 'Without an answer?' });
+    await writer.close();
+    const [row] = of(await examine({ data: { train: 'half.parquet' } }), 'data.train');
+    assert.match(row!.message, /half\.parquet, row 1: .* is missing/);
+    assert.equal(row!.line, undefined);
+  });
+
   it('sees held-out tasks that are trained on', async () => {
     const results = await examine({ data: { train: 'train.jsonl', heldOut: 'train.jsonl' } });
     assert.match(of(results, 'data.overlap')[0]!.message, /20 of 20 held-out prompts/);
@@ -303,6 +322,19 @@ describe('the doctor', () => {
         closeTrees(files);
       });
       assert.deepEqual([result!.id, result!.tree, result!.path], ['trees.rewards', '2.1', 3]);
+    });
+
+    it('finds trees that were told and are not there', async () => {
+      const results = await spoilt(folder => {
+        rmSync(join(folder, 'trees.index'));
+        alter(join(folder, 'trees.jsonl'), bytes =>
+          Buffer.from(`${bytes.toString().split('\n').slice(0, 14).join('\n')}\n`),
+        );
+      });
+      assert.deepEqual(
+        results.map(({ status, message, tree }) => [status, message, tree]),
+        ['4.2', '4.3'].map(id => ['error', `Tree ${id} was told, but is not in trees.jsonl.`, id]),
+      );
     });
 
     it('finds a line that the journal lacks', async () => {
