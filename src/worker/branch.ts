@@ -98,9 +98,9 @@ const growCut = (
     closers.push(() => tools.close());
     const ownReward = await openReward(config.reward);
     if (ownReward) closers.push(() => ownReward.close());
-    const opened = { weights, purpose: 'evaluation', tags: tools.tags } as const;
-    const { policy, tokenizer, hash } = await reopenPolicy(run, equipment, opened, closers);
     const { at, samples, signal } = request;
+    const opened = { weights, purpose: 'evaluation', tags: tools.tags, signal } as const;
+    const { policy, tokenizer, hash } = await reopenPolicy(run, equipment, opened, closers);
     const completing = completed(cut, request, { tokenizer, tools, config });
     const prefix = await unlessAborted(completing, signal, calledOff());
     const temperature = request.temperature ?? config.rollout.temperature;
@@ -121,7 +121,8 @@ const growCut = (
     const growing = growFrom(prefix, tree.task, context, { samples, temperature });
     const one = await unlessAborted(growing, signal, calledOff());
     forgetMixedScores(one, prefix);
-    await judgeAsTrained(one.tree, config, tools.tags, ownReward);
+    const judging = judgeAsTrained(one.tree, config, tools.tags, ownReward);
+    await unlessAborted(judging, signal, calledOff());
     return { ...one, prefix: prefix.segments.length, temperature, seed, hash };
   });
 

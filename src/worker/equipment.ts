@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Config } from '../core/config.ts';
 import type { Pieces } from '../core/pieces.ts';
 import { closingTag } from '../core/tags.ts';
-import type { Failure } from '../core/types.ts';
+import { FailureError, type Failure } from '../core/types.ts';
 import { memoryLimit } from '../run/plan.ts';
 import { openDataset, type Dataset, type Reading } from './dataset.ts';
 import { openEmbedded } from './policy/embedded/client.ts';
@@ -12,6 +12,7 @@ import type { RolloutTokenizer } from './rollout.ts';
 import { openTokenizer } from './tokenizer.ts';
 import { openTools } from './tools/open.ts';
 import type { ToolPool } from './tools/tool.ts';
+import { unlessAborted } from './unlessAborted.ts';
 
 export interface OpenedPolicy {
   policy: Policy;
@@ -28,7 +29,8 @@ export interface RunTokenizer extends RolloutTokenizer {
 
 /** What opens the parts of a run; tests give others. */
 export interface Equipment {
-  openPolicy(settings: OpenSettings): Promise<OpenedPolicy>;
+  /** Rejects, and leaves nothing open, where the signal is given before it is open. */
+  openPolicy(settings: OpenSettings, signal?: AbortSignal): Promise<OpenedPolicy>;
   openTokenizer(folder: string): Promise<RunTokenizer>;
   openDataset(path: string, reading: Reading): Promise<Dataset>;
   /** `warn` is told of what goes wrong beside single calls. */
@@ -37,22 +39,30 @@ export interface Equipment {
 
 /** `log` gets what engines write to their standard error and output. */
 export const realEquipment = (log: (text: string) => void): Equipment => ({
-  openPolicy: settings => openEngine(settings, log),
+  openPolicy: (settings, signal) => openEngine(settings, log, signal),
   openTokenizer,
   openDataset,
   // A run's paths are absolute already.
   openTools: (config, warn) => openTools(config, '/', warn),
 });
 
-async function openEngine(settings: OpenSettings, log: (text: string) => void): Promise<OpenedPolicy> {
+async function openEngine(
+  settings: OpenSettings,
+  log: (text: string) => void,
+  signal?: AbortSignal,
+): Promise<OpenedPolicy> {
   const policy = await openEmbedded({ log });
   try {
-    return { policy, info: await policy.open(settings) };
+    const opening = policy.open(settings);
+    return { policy, info: await (signal ? unlessAborted(opening, signal, calledOff()) : opening) };
   } catch (error) {
     await policy.close();
     throw error;
   }
 }
+
+const calledOff = (): FailureError =>
+  new FailureError({ where: 'policy', message: 'Opening the policy was called off.' });
 
 /** What an engine is for: only training needs gradients; an evaluation runs beside the training and shares the machine. */
 export type Purpose = 'training' | 'reference' | 'evaluation';

@@ -17,17 +17,26 @@ export interface ReopenedPolicy {
   hash: string;
 }
 
+export interface Reopening {
+  weights: Weights;
+  purpose: Purpose;
+  /** Of the tools. */
+  tags: readonly string[];
+  /** Calls the opening off. */
+  signal: AbortSignal;
+}
+
 /** The policy of some weights, which stops at the closing tags. Throws a FailureError where its vocabulary is not the run's. */
 export async function reopenPolicy(
   run: Run,
   equipment: Equipment,
-  { weights: { folder }, purpose, tags }: { weights: Weights; purpose: Purpose; tags: readonly string[] },
+  { weights: { folder }, purpose, tags, signal }: Reopening,
   closers: (() => unknown)[],
 ): Promise<ReopenedPolicy> {
   const tokenizer = await equipment.openTokenizer(folder);
   mustMean(await run.pieces(), tokenizer.pieces, folder);
   const settings = engineSettings(run.manifest.config, purpose, { folder, tokenizer, tags });
-  const { policy, info } = await equipment.openPolicy(settings);
+  const { policy, info } = await equipment.openPolicy(settings, signal);
   closers.push(() => policy.close());
   return { policy, tokenizer, hash: info.weightsHash };
 }

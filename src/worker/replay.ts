@@ -103,7 +103,8 @@ const drawAll = (
     const ownReward = await openReward(config.reward);
     if (ownReward) closers.push(() => ownReward.close());
     // With as many threads as training has; gradients are not needed.
-    const opened = await reopenPolicy(run, equipment, { weights, purpose: 'reference', tags }, closers);
+    const opening = { weights, purpose: 'reference', tags, signal } as const;
+    const opened = await reopenPolicy(run, equipment, opening, closers);
     const tell = watch(stored, progress);
     const answers = { stored: 0, live: 0 };
     const drawOne = async (one: Grown): Promise<Grown> => {

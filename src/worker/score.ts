@@ -35,10 +35,9 @@ export async function score(
     });
   const alone = pathAlone(grown, path);
   const [first, second] = [await weightsOf(run, checkpoints[0]), await weightsOf(run, checkpoints[1])];
-  const under = async (weights: Weights): Promise<PathScores> => {
+  const under = (weights: Weights): Promise<PathScores> => {
     progress(`scoring under ${weights.checkpoint}`);
-    const scoring = scoresOf(run, equipment, { weights, alone });
-    return unlessAborted(scoring, signal, calledOff());
+    return scoresOf(run, equipment, { weights, alone, signal });
   };
   return {
     names: [first.checkpoint, second.checkpoint],
@@ -51,12 +50,13 @@ export async function score(
 const scoresOf = (
   run: Run,
   equipment: Equipment,
-  { weights, alone }: { weights: Weights; alone: Grown },
+  { weights, alone, signal }: { weights: Weights; alone: Grown; signal: AbortSignal },
 ): Promise<PathScores> =>
   closingAfter(async closers => {
-    const opened = { weights, purpose: 'evaluation', tags: [] } as const;
+    const opened = { weights, purpose: 'evaluation', tags: [], signal } as const;
     const { policy } = await reopenPolicy(run, equipment, opened, closers);
-    const [found] = await policy.score([pack(alone)], run.manifest.config.rollout.temperature);
+    const scoring = policy.score([pack(alone)], run.manifest.config.rollout.temperature);
+    const [found] = await unlessAborted(scoring, signal, calledOff());
     const logProbs = new Array<number>(alone.columns.ids.length).fill(NaN);
     const entropies = [...logProbs];
     for (const { kind, start, count } of alone.tree.segments)

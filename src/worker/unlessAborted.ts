@@ -6,5 +6,5 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, called: 
     if (signal.aborted) reject(called);
     signal.addEventListener('abort', () => reject(called), { once: true });
   });
-  return Promise.race([work, aborted]);
+  return Promise.race([aborted, work]);
 }

@@ -81,6 +81,28 @@ describe('score', () => {
     await assert.rejects(ask({ checkpoints: ['initial', 'step-9'] }), /has no checkpoint step-000009/);
   });
 
+  it('closes the policy that is still scoring when it is called off', async () => {
+    const ending = new AbortController();
+    let closed = 0;
+    const equipment: Equipment = {
+      ...scoring,
+      openPolicy: async (settings, signal) => {
+        const opened = await scoring.openPolicy(settings, signal);
+        opened.policy.score = () => {
+          ending.abort();
+          return new Promise<never>(() => undefined);
+        };
+        opened.policy.close = () => Promise.resolve(void closed++);
+        return opened;
+      },
+    };
+    const { signal } = ending;
+    const request = { tree: '1.1', path: 2, progress: () => undefined, signal };
+    const asked = score(run, equipment, { ...request, checkpoints: ['initial', '2'] });
+    await assert.rejects(asked, /Scoring was called off/);
+    assert.equal(closed, 1);
+  });
+
   it('refuses what is called the initial policy and is another by now, or gone', async () => {
     const { path } = run.manifest.config.policy;
     const text = readFileSync(path, 'utf8');

@@ -87,10 +87,14 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embed
       throw new FailureError(explained(ending.failure() ?? toFailure(error)));
     }
   };
+  let isOpening = false;
   return {
     pid: child.pid!,
     onExit: listener => ending.onEnd((failure, isExpected) => void (isExpected || listener(failure))),
-    open: settings => asked(remote.open(settings)),
+    open: settings => {
+      isOpening = true;
+      return asked(remote.open(settings)).finally(() => (isOpening = false));
+    },
     sample: request => asked(remote.sample(request)),
     forget: keyPrefix => asked(remote.forget(keyPrefix)),
     score: (trees, temperature) => asked(remote.score(trees, temperature)),
@@ -100,23 +104,40 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embed
     load: folder => asked(remote.load(folder)),
     async close() {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, 'exit');
-      // What it still computes nobody wants any more.
-      const timer = setTimeout(() => {
-        ending.expect();
-        child.kill('SIGKILL');
-      }, options.closingMs ?? CLOSING_MS);
-      try {
-        await Promise.race([asked(remote.close()), exited]);
-      } finally {
-        // Also where it refuses to be closed: nobody would end it later.
-        ending.expect();
-        port.close();
-        await exited;
-        clearTimeout(timer);
-      }
+      // While it opens it only reads: there is nothing that it should put in order.
+      const ask = isOpening ? undefined : () => asked(remote.close());
+      await end(child, ending, {
+        ask,
+        hangUp: () => port.close(),
+        withinMs: options.closingMs ?? CLOSING_MS,
+      });
     },
   };
+}
+
+/** Asks the child to end, and kills it where it is not to be asked or does not end in time. */
+async function end(
+  child: ChildProcess,
+  ending: Ending,
+  { ask, hangUp, withinMs }: { ask: (() => Promise<void>) | undefined; hangUp(): void; withinMs: number },
+): Promise<void> {
+  const exited = once(child, 'exit');
+  const kill = (): void => {
+    ending.expect();
+    child.kill('SIGKILL');
+  };
+  // What it still computes nobody wants any more.
+  const timer = setTimeout(kill, withinMs);
+  try {
+    if (ask) await Promise.race([ask(), exited]);
+    else kill();
+  } finally {
+    // Also where it refuses to be closed: nobody would end it later.
+    ending.expect();
+    hangUp();
+    await exited;
+    clearTimeout(timer);
+  }
 }
 
 type EndListener = (failure: Failure, isExpected: boolean) => void;

@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import type { ObjectiveSettings } from '../../../../src/core/objective.ts';
 import type { FailureError } from '../../../../src/core/types.ts';
+import { realEquipment } from '../../../../src/worker/equipment.ts';
 import { openEmbedded } from '../../../../src/worker/policy/embedded/client.ts';
 import { explained } from '../../../../src/worker/policy/explained.ts';
+import type { OpenSettings } from '../../../../src/worker/policy/policy.ts';
 import { openTokenizer } from '../../../../src/worker/tokenizer.ts';
 import { makeTinyModel } from '../../../fakes/tinyModel.ts';
 import { packPieces } from './fixtures.ts';
@@ -55,6 +57,21 @@ describe('the embedded engine’s process', () => {
     await policy.close();
     assert.equal(exits, 0);
     assert.throws(() => process.kill(policy.pid, 0), { code: 'ESRCH' });
+  });
+
+  it('is ended at once where it is closed while it opens a policy', async () => {
+    const program = join(folder, 'opening.cjs');
+    writeFileSync(program, "process.on('message', () => setInterval(() => 0, 1000));");
+    const policy = await openEmbedded({ program, closingMs: 600_000 });
+    let exits = 0;
+    policy.onExit(() => exits++);
+    const refused = assert.rejects(policy.open({} as OpenSettings), { message: 'The policy was closed.' });
+    await policy.close();
+    await refused;
+    assert.equal(exits, 0);
+    assert.throws(() => process.kill(policy.pid, 0), { code: 'ESRCH' });
+    const opening = realEquipment(() => undefined).openPolicy({} as OpenSettings, AbortSignal.abort());
+    await assert.rejects(opening, /Opening the policy was called off/);
   });
 
   it('is ended where it refuses to be closed, and the refusal is told', async () => {
