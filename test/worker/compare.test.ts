@@ -253,7 +253,7 @@ describe('branchpoint compare', () => {
       [['compare', blind, '--tasks', '3'], /--tasks: An evaluation of 3 tasks needs held-out tasks/],
       [
         ['compare', slow, '--steps', '2'],
-        /: optimizer\.warmupSteps The learning rate would rise over 3 steps/,
+        /: optimizer\.warmupSteps: The learning rate would rise over 3 steps/,
       ],
     ];
     for (const [argv, message] of wrong) {
