@@ -1,6 +1,6 @@
 /** Why a branch was made or refused, in words and numbers. Knows nothing of where it is shown. */
 import { TOP_LOG_PROBS } from './entropy.ts';
-import { plain } from './figures.ts';
+import { counted, plain } from './figures.ts';
 import type { Decision, DecisionOutcome } from './types.ts';
 
 /** A term and its value, as a card shows them. */
@@ -82,7 +82,7 @@ export function decisionLines(decision: Decision, { seed }: Around = {}): Line[]
     },
     {
       term: 'window',
-      value: `${windowTokens} ${windowTokens === 1 ? 'token' : 'tokens'}`,
+      value: counted(windowTokens, 'token'),
       meaning: 'Tokens that Hₜ was computed from, at most the rule’s window.',
     },
     entropyOver(isPaper),

@@ -65,6 +65,12 @@ export const visible = (text: string): string =>
 export const cut = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, splitsPair(text, limit) ? limit - 1 : limit)}…`;
 
+/** On one line, and with its ellipsis at most so many UTF-16 units. */
+export function shorten(text: string, limit: number): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= limit ? line : cut(line, limit - 1).replace(/ …$/, '…');
+}
+
 /** Whether an offset lies inside a character of two UTF-16 units. */
 const splitsPair = (text: string, at: number): boolean =>
   (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;

@@ -2,6 +2,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { isCounterfactual } from '../core/counterfactual.ts';
+import { counted } from '../core/figures.ts';
 import { segmentsOf } from '../core/tree.ts';
 import type { Tree } from '../core/types.ts';
 import { FailureError } from '../core/types.ts';
@@ -148,7 +149,7 @@ function menu(
     value,
   });
   return choose(`${TITLE} (tree ${place.tree.id}, trajectory ${place.path})`, [
-    item('draw', 'play', `Draw ${plan.samples} sample${plan.samples === 1 ? '' : 's'}`, way.label),
+    item('draw', 'play', `Draw ${counted(plan.samples, 'sample')}`, way.label),
     ...(ways.length > 1 ? [item('way', 'git-branch', 'From elsewhere…', `now: ${way.label}`)] : []),
     ...(way.result === undefined
       ? []

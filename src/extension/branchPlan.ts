@@ -68,7 +68,7 @@ export function waysFrom(tree: Tree, path: number, segment: number, cursor = 0):
   const again: Way = { at: { ...at, token: 0 }, label: `Draw turn ${here.turn + 1} again` };
   const inside: Way = {
     at: { ...at, token: cursor },
-    label: `Go on in turn ${here.turn + 1} after its first ${cursor} token${cursor === 1 ? '' : 's'}`,
+    label: `Go on in turn ${here.turn + 1} after its first ${counted(cursor, 'token')}`,
   };
   const called: Way[] =
     next?.call === undefined || next.call.outcome === 'refused'

@@ -3,20 +3,17 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { countText, type CheckResult } from '../core/checkup.ts';
 import type { App } from './app.ts';
+import { cancellable } from './asking.ts';
 import type { ShownCheck } from './checks.ts';
 import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
-import { activeConfig, pickConfig, runOf, saved } from './pickers.ts';
+import { askedConfig, runOf, saved } from './pickers.ts';
 import { targetOf } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
-import { unlinked } from './unlinked.ts';
 
 export const CHECK_COMMANDS = {
   async validateConfiguration(app: App, argument: unknown): Promise<readonly CheckResult[] | undefined> {
     mustBeTrusted('The check of a configuration');
-    const config =
-      argument instanceof vscode.Uri
-        ? argument.fsPath
-        : (activeConfig() ?? (await pickConfig(app, 'Configuration to check')));
+    const config = await askedConfig(app, argument, 'Configuration to check');
     if (config === undefined) return undefined;
     await saved(config);
     return check(app, config, basename(config, CONFIG_SUFFIX));
@@ -33,18 +30,7 @@ export const CHECK_COMMANDS = {
 
 /** Shows the way and then the Problems view, where there is something in it. */
 async function check(app: App, subject: string, name: string): Promise<readonly CheckResult[]> {
-  const results = await vscode.window.withProgress(
-    {
-      location: vscode.ProgressLocation.Notification,
-      title: unlinked(`Checking ${name}`),
-      cancellable: true,
-    },
-    (_, token) => {
-      const cancelled = new AbortController();
-      token.onCancellationRequested(() => cancelled.abort());
-      return app.checks.check(subject, { signal: cancelled.signal });
-    },
-  );
+  const results = await cancellable(`Checking ${name}`, signal => app.checks.check(subject, { signal }));
   if (results.length === 0) return results;
   vscode.window.setStatusBarMessage(`${name}: ${countText(results)}`, 10_000);
   if (results.some(({ status }) => status !== 'ok'))

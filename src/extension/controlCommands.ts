@@ -6,7 +6,7 @@ import { openRun } from '../run/reader.ts';
 import type { App } from './app.ts';
 import { inBackground } from './failures.ts';
 import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
-import { activeConfig, pickConfig, runOf, saved } from './pickers.ts';
+import { askedConfig, runOf, saved } from './pickers.ts';
 import { configOfRun, isRecord } from './places.ts';
 import { liveLine } from './rows.ts';
 import { targetOf } from './target.ts';
@@ -27,10 +27,7 @@ export const CONTROL_COMMANDS = {
 
 async function launchRun(app: App, argument: unknown): Promise<string | undefined> {
   mustBeTrusted('A run');
-  const config =
-    argument instanceof vscode.Uri
-      ? argument.fsPath
-      : (activeConfig() ?? (await pickConfig(app, 'Configuration to launch')));
+  const config = await askedConfig(app, argument, 'Configuration to launch');
   return config === undefined ? undefined : launchConfig(app, config);
 }
 

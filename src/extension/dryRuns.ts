@@ -37,9 +37,9 @@ const shape: Shape<{ dryRun: Measured }> = record<{ dryRun: Measured }>({
   }),
 });
 
-/** The last line of what `train --dry-run --json` printed. */
-export const readDryRun = (out: string): Measured =>
-  shape(JSON.parse(out.trimEnd().split('\n').at(-1)!), 'The dry run’s answer').dryRun;
+/** Of the last line that `train --dry-run --json` printed. */
+export const readDryRun = (answer: string): Measured =>
+  shape(JSON.parse(answer), 'The dry run’s answer').dryRun;
 
 const hashOfText = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -8,6 +8,7 @@ import type { EvaluationPlace } from '../protocol/verbs.ts';
 import { evaluationIds } from '../run/evaluations.ts';
 import { noEvaluation } from './absent.ts';
 import type { App } from './app.ts';
+import { cancellable } from './asking.ts';
 import { readReported } from './evaluationPanel.ts';
 import { inBackground, tell, tellAbsence } from './failures.ts';
 import { COMMANDS } from './names.ts';
@@ -15,7 +16,6 @@ import { checkpointFolder, choose, pickCheckpoint, runOf } from './pickers.ts';
 import { accuracyOf, short } from './rows.ts';
 import { targetOf, type Target } from './target.ts';
 import { mustBeTrusted } from './trust.ts';
-import { unlinked } from './unlinked.ts';
 import { evaluate } from './workers.ts';
 
 export const EVALUATION_COMMANDS = {
@@ -37,24 +37,15 @@ async function evaluateCheckpoint(app: App, argument: unknown): Promise<unknown>
     runFolder === undefined ? undefined : (target.checkpoint ?? (await pickCheckpoint(app, runFolder)));
   if (runFolder === undefined || checkpoint === undefined) return undefined;
   const name = `${basename(runFolder)} ${checkpoint}`;
-  const measured = await vscode.window.withProgress(
-    {
-      location: vscode.ProgressLocation.Notification,
-      title: unlinked(`Evaluating ${name} on the held-out tasks`),
-      cancellable: true,
-    },
-    (progress, token) => {
-      const cancelled = new AbortController();
-      token.onCancellationRequested(() => cancelled.abort());
-      progress.report({ message: 'opening the policy' });
-      let told = 0;
-      const tell = (done: number, tasks: number): void => {
-        progress.report({ message: `${done}/${tasks} tasks`, increment: (100 * (done - told)) / tasks });
-        told = done;
-      };
-      return evaluate(app.program(), checkpointFolder(runFolder, checkpoint), cancelled.signal, tell);
-    },
-  );
+  const measured = await cancellable(`Evaluating ${name} on the held-out tasks`, async (signal, progress) => {
+    progress.report({ message: 'opening the policy' });
+    let told = 0;
+    const tell = (done: number, tasks: number): void => {
+      progress.report({ message: `${done}/${tasks} tasks`, increment: (100 * (done - told)) / tasks });
+      told = done;
+    };
+    return evaluate(app.program(), checkpointFolder(runFolder, checkpoint), signal, tell);
+  });
   if (measured === undefined) return undefined;
   await app.runs.refresh();
   app.log.info(

@@ -1,5 +1,6 @@
 /** The run explorer: a tree view over the known runs that filters, groups and remembers how. Knows nothing of how they are read or what a row's commands do. */
 import * as vscode from 'vscode';
+import { counted } from '../core/figures.ts';
 import type { Checks } from './checks.ts';
 import { groupItem, partItem, runItem, runTooltip } from './explorerItems.ts';
 import type { PartRow, Row } from './explorerRows.ts';
@@ -148,8 +149,7 @@ export class Explorer implements vscode.TreeDataProvider<Row>, vscode.Disposable
   /** Draws a run again, or the list where that is what changed: a new status may move the run, or take it out. */
   #refresh(folder: string | undefined): void {
     const live = this.#runs.live().length;
-    this.view.badge =
-      live === 0 ? undefined : { value: live, tooltip: `${live} live ${live === 1 ? 'run' : 'runs'}` };
+    this.view.badge = live === 0 ? undefined : { value: live, tooltip: counted(live, 'live run') };
     const run = folder === undefined ? undefined : this.#runs.get(folder);
     const mayMove = run !== undefined && this.#drawn.get(run.folder) !== statusOf(run);
     if (run === undefined || (mayMove && (this.filter !== '' || this.grouping !== 'none')))

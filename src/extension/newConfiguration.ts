@@ -2,7 +2,7 @@
 import { defaults } from '../core/config.ts';
 import type { ConfigKey, Preset } from '../core/configKeys.ts';
 import { branches, exampleOf, KEYS, keyOf } from '../core/configKeys.ts';
-import { whole } from '../core/figures.ts';
+import { counted, whole } from '../core/figures.ts';
 
 /** Keys that a new configuration spells out: what most runs change first. The others have their defaults. */
 const SHOWN: readonly ConfigKey[] = [
@@ -104,7 +104,7 @@ const budget = (
   [tasks, group, updates, steps]: readonly [number, number, number, number],
 ): Budget => ({
   label,
-  detail: `${detail} ${tasks} tasks × ${group} = ${whole(tasks * group)} trajectories a step, ${updates === 1 ? '1 update' : `${updates} updates`}, ${steps} steps.`,
+  detail: `${detail} ${tasks} tasks × ${group} = ${whole(tasks * group)} trajectories a step, ${counted(updates, 'update')}, ${steps} steps.`,
   answers: {
     'rollout.tasksPerStep': tasks,
     'rollout.groupSize': group,

@@ -131,6 +131,10 @@ export async function pickCheckpoint({ runs }: App, runFolder: string): Promise<
   return choose('Checkpoint to evaluate', choices);
 }
 
+/** The configuration that a command is about: the file that it was told, the one that is edited, else the user's choice. */
+export const askedConfig = async (app: App, argument: unknown, title: string): Promise<string | undefined> =>
+  argument instanceof vscode.Uri ? argument.fsPath : (activeConfig() ?? (await pickConfig(app, title)));
+
 /** The likeliest comes first: that of the run that is looked at or selected, or one that is open. */
 export async function pickConfig(app: App, title: string): Promise<string | undefined> {
   const likely = likelyConfigs(app);

@@ -3,6 +3,7 @@ import { keyNames, keyOf } from '../core/configKeys.ts';
 import type { RewardConfig } from '../core/configTools.ts';
 import { counted, plain } from '../core/figures.ts';
 import type { Rescored, RescoredGroup, RescoredPath } from '../core/rescore.ts';
+import { shorten } from '../core/wrap.ts';
 import { signed } from './trajectoryText.ts';
 
 /** The run's reward settings as JSON with comments. */
@@ -111,20 +112,15 @@ const groupLine = ({
     String(signChanges).padStart(WIDTHS.signs),
     `  ${(variance === 'unchanged' ? '' : variance).padEnd(WIDTHS.variance)}`,
     plain(shift, 2).padStart(WIDTHS.shift),
-    `  ${oneLine(question, 80)}`,
+    `  ${shorten(question, 80)}`,
   ].join('');
 
 function pathLine(name: string, { before, after }: RescoredPath): string {
   const advantages = `A ${advantage(before)} → ${advantage(after)}`;
   const turns = (before.advantage ?? 0) * (after.advantage ?? 0) < 0 ? ' (other sign)' : '';
   const rewards = `R ${signed(before.reward)} → ${signed(after.reward)}`;
-  return `    ${name.padEnd(16)}${rewards}   ${advantages}${turns}   ${oneLine(after.reason, 60)}`.trimEnd();
+  return `    ${name.padEnd(16)}${rewards}   ${advantages}${turns}   ${shorten(after.reason, 60)}`.trimEnd();
 }
 
 const advantage = ({ advantage }: RescoredPath['before']): string =>
   advantage === undefined ? 'not learned from' : signed(advantage);
-
-function oneLine(text: string, length: number): string {
-  const flat = Array.from(text.replace(/\s+/g, ' ').trim());
-  return flat.length <= length ? flat.join('') : `${flat.slice(0, length - 1).join('')}…`;
-}

@@ -8,6 +8,7 @@ import { FILES } from '../run/layout.ts';
 import { liveLock } from '../run/lock.ts';
 import { readManifest } from '../run/manifest.ts';
 import type { App } from './app.ts';
+import { askProgram } from './asking.ts';
 import { configText, freshPath, renamed } from './configCopy.ts';
 import { inBackground, tell } from './failures.ts';
 import { COMMANDS, CONFIG_SUFFIX } from './names.ts';
@@ -17,7 +18,6 @@ import { resolvedConfigUri } from './resolvedConfigs.ts';
 import { tagsOf } from './runList.ts';
 import { targetOf } from './target.ts';
 import { unlinked } from './unlinked.ts';
-import { failureOf, runProgram } from './workers.ts';
 
 export const RUN_COMMANDS = {
   renameRun,
@@ -151,21 +151,8 @@ async function exportRun(app: App, argument: unknown): Promise<string | undefine
   if (folder === undefined) return undefined;
   const plain = join(folder, `${basename(runFolder)}-right.jsonl`);
   const file = existsSync(plain) ? freshPath(folder, `${basename(runFolder)}-right`, '.jsonl').path : plain;
-  const said = await vscode.window.withProgress(
-    {
-      location: vscode.ProgressLocation.Notification,
-      title: unlinked(`Exporting right trajectories of ${basename(runFolder)}`),
-      cancellable: true,
-    },
-    async (_, token) => {
-      const cancelled = new AbortController();
-      token.onCancellationRequested(() => cancelled.abort());
-      const outcome = await runProgram(app.program(), ['export', runFolder, '--sft', file], cancelled.signal);
-      if (cancelled.signal.aborted) return undefined;
-      if (outcome.code !== 0) throw failureOf(outcome);
-      return outcome.out.trim();
-    },
-  );
+  const title = `Exporting right trajectories of ${basename(runFolder)}`;
+  const said = await askProgram(app, title, ['export', runFolder, '--sft', file]);
   if (said === undefined) return undefined;
   const open = async (): Promise<void> => {
     if ((await tell(said, 'Open')) === 'Open') await vscode.window.showTextDocument(vscode.Uri.file(file));

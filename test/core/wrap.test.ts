@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { intStream } from '../extension/random.ts';
-import { cut, wrap, wrappedRange } from '../../src/core/wrap.ts';
+import { cut, shorten, wrap, wrappedRange } from '../../src/core/wrap.ts';
 
 describe('wrap', () => {
   it('breaks after the last space of a line’s second half, else at the width', () => {
@@ -35,5 +35,12 @@ describe('wrap', () => {
       ['ab', 'abc', '😀…'],
     );
     assert.equal(cut('😀😀', 4), '😀😀');
+  });
+
+  it('are shortened to one line of at most the limit, the ellipsis included', () => {
+    assert.equal(shorten(' a  b\nc', 10), 'a b c');
+    assert.equal(shorten('abcdefghij', 5), 'abcd…');
+    assert.equal(shorten('abc defghi', 5), 'abc…');
+    assert.equal(shorten('abc😀defghi', 5), 'abc…', 'no half of a character');
   });
 });

@@ -4,9 +4,9 @@ import { dryRunOf, DryRuns, measuredText, readDryRun } from '../../src/extension
 import { stepSummary } from '../fakes/stepSummary.ts';
 
 describe('a dry run', () => {
-  it('is read from the last line that the program wrote, and told in a sentence', () => {
+  it('is read from what the program answered, and told in a sentence', () => {
     const summary = { ...stepSummary(), seconds: { total: 12.4, rollout: 9.8, learn: 2.6 } };
-    const measured = readDryRun(`policy …\n${JSON.stringify({ dryRun: summary })}\n`);
+    const measured = readDryRun(JSON.stringify({ dryRun: summary }));
     assert.equal(measured.seconds.total, 12.4);
     assert.match(
       measuredText(measured),

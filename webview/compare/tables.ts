@@ -8,10 +8,11 @@ import {
   type GroupOutcome,
   type RunFacts,
 } from '../../src/core/runComparison.ts';
+import { shorten } from '../../src/core/wrap.ts';
 import { swatch } from '../charts/swatch.ts';
 import { compact } from '../dashboard/axis.ts';
 import { element } from '../shared/element.ts';
-import { duration, shorten } from '../shared/format.ts';
+import { duration } from '../shared/format.ts';
 import { colourOf, isDashed } from './curves.ts';
 
 interface Column {

@@ -1,9 +1,10 @@
 /** The rollout trees of one step as a list to open, and the steps' numbers as a table. Knows nothing of the charts. */
 import { counted } from '../../src/core/figures.ts';
 import type { FinishedStep, RunState } from '../../src/core/fold.ts';
+import { shorten } from '../../src/core/wrap.ts';
 import type { TreeRow } from '../../src/protocol/verbs.ts';
 import { element } from '../shared/element.ts';
-import { decimals, number, percent, shorten, spoken } from '../shared/format.ts';
+import { decimals, number, percent, spoken } from '../shared/format.ts';
 
 export interface StepPanel {
   root: HTMLElement;

@@ -1,8 +1,8 @@
 /** What to look for: text, tool, stop reason, reward, one prompt. Knows nothing of how it is found. */
 import type { TrajectoryQuery } from '../../src/core/trajectorySearch.ts';
 import type { StopReason } from '../../src/core/types.ts';
+import { shorten } from '../../src/core/wrap.ts';
 import { element } from '../shared/element.ts';
-import { shorten } from '../shared/format.ts';
 
 const STOPS: readonly StopReason[] = ['answer', 'call', 'call-limit', 'empty-call', 'length', 'turn-length'];
 /** Typing waits so long for the next letter. */

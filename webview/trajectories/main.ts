@@ -1,7 +1,9 @@
 /** The editor of trees.jsonl: its trees, what to look for among them, and the chosen trajectory. Knows nothing of files. */
+import { counted } from '../../src/core/figures.ts';
 import type { TrajectoryMatch, TrajectoryQuery } from '../../src/core/trajectorySearch.ts';
 import { isEmpty } from '../../src/core/trajectorySearch.ts';
 import type { Tree } from '../../src/core/types.ts';
+import { shorten } from '../../src/core/wrap.ts';
 import type {
   TrajectoriesHostVerbs,
   TrajectoriesViewVerbs,
@@ -9,7 +11,7 @@ import type {
   TreeRow,
 } from '../../src/protocol/verbs.ts';
 import { element } from '../shared/element.ts';
-import { decimals, number, percent, shorten } from '../shared/format.ts';
+import { decimals, number, percent } from '../shared/format.ts';
 import { joinHost, keepState, keptState, report } from '../shared/host.ts';
 import { registerKit } from '../shared/kit.ts';
 import { filters } from './filters.ts';
@@ -265,11 +267,11 @@ function line(name: string, content: string, excerpt?: string): HTMLElement {
 function drawStatus(): void {
   const { rows: shown, trees, found, share, problem } = listing;
   const isDone = share >= 1;
-  const all = `${number(trees)} tree${trees === 1 ? '' : 's'}`;
+  const all = counted(trees, 'tree');
   const what =
     found === undefined
       ? all
-      : `${number(found)} trajector${found === 1 ? 'y' : 'ies'} in ${number(shown)} of ${all}`;
+      : `${counted(found, 'trajectory', 'trajectories')} in ${number(shown)} of ${all}`;
   const doing = found === undefined ? 'reading' : 'searching';
   status.textContent = isDone
     ? trees === 0

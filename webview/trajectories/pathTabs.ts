@@ -1,4 +1,5 @@
 /** The trajectories of a tree as a row of tabs. Knows nothing of what a tab opens. */
+import { counted } from '../../src/core/figures.ts';
 import type { Tree } from '../../src/core/types.ts';
 import { element } from '../shared/element.ts';
 import { number, spoken } from '../shared/format.ts';
@@ -54,7 +55,7 @@ function labelOf({ paths }: Tree, index: number, isFound: boolean): string {
     `Trajectory ${index}`,
     reward === undefined ? 'not judged' : `reward ${spoken(reward.total)}`,
     ...(reward === undefined ? [] : [reward.correct ? 'right' : 'wrong']),
-    `${calls} tool call${calls === 1 ? '' : 's'}`,
+    counted(calls, 'tool call'),
     stop === undefined ? 'its end is not logged' : `ended by ${stop}`,
     ...(from === undefined ? [] : [`branch of ${from.path}`]),
     ...(isFound ? ['found'] : []),

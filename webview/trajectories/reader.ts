@@ -1,8 +1,10 @@
 /** The chosen trajectory: its numbers, its siblings, its transcript. Knows nothing of lists, files or the host. */
+import { counted } from '../../src/core/figures.ts';
 import type { TrajectoryMatch } from '../../src/core/trajectorySearch.ts';
 import type { Tree } from '../../src/core/types.ts';
+import { shorten } from '../../src/core/wrap.ts';
 import { element } from '../shared/element.ts';
-import { number, shorten, signed } from '../shared/format.ts';
+import { number, signed } from '../shared/format.ts';
 import { labelOf, type Line, nextHeading, transcript } from './lines.ts';
 import { drawTabs } from './pathTabs.ts';
 import { VirtualList } from './virtualList.ts';
@@ -173,7 +175,7 @@ function factsOf(tree: Tree, path: number): string {
       ? 'not judged'
       : `reward ${number(reward.total)} (${reward.correct ? 'right' : 'wrong'})`,
     soft !== undefined ? `A ${signed(soft)}` : tree.imported ? 'advantage not logged' : 'no advantage',
-    `${calls} tool call${calls === 1 ? '' : 's'}`,
+    counted(calls, 'tool call'),
     stop === undefined ? 'its end is not logged' : `ended by ${stop}`,
     `accepted: ${tree.task.references.join(' | ') || 'not logged'}`,
     ...(reward?.answer === undefined ? [] : [`answered: ${reward.answer}`]),

@@ -2,8 +2,8 @@
 import { decisionLines, formula, OUTCOMES, verdict, type Around } from '../../src/core/explain.ts';
 import { pathsThrough } from '../../src/core/tree.ts';
 import type { Decision, Tree } from '../../src/core/types.ts';
+import { shorten } from '../../src/core/wrap.ts';
 import { element } from '../shared/element.ts';
-import { shorten } from '../shared/format.ts';
 import { segmentLines, segmentName, valueSentence } from './explain.ts';
 import { lines, rewardPart, textPart } from './parts.ts';
 import type { Selection } from './walk.ts';

@@ -1,10 +1,11 @@
 /** What a segment is, in words and numbers. Knows nothing of the page. */
 import type { Line } from '../../src/core/explain.ts';
-import { plain } from '../../src/core/figures.ts';
+import { counted, plain } from '../../src/core/figures.ts';
 import { branchValue, rewardsThrough } from '../../src/core/branchValue.ts';
 import { isInLoss, prefixWeights, segmentCredit, type CreditView } from '../../src/core/segmentCredit.ts';
 import type { Decision, Segment, Tree } from '../../src/core/types.ts';
-import { number, shorten, signed, spoken } from '../shared/format.ts';
+import { shorten } from '../../src/core/wrap.ts';
+import { number, signed, spoken } from '../shared/format.ts';
 
 export const segmentName = (segment: Segment): string =>
   segment.kind === 'tool'
@@ -106,8 +107,6 @@ export function valueSentence(tree: Tree, { path, segment }: Decision): string |
     branches.length === 1 ? 'The branch earned' : `The ${branches.length} branches earned on average`;
   return `${earned} ${number(mean)}, the trajectory that ${branches.length === 1 ? 'it' : 'they'} left ${number(left)}: value ${signed(value)}. ${counted(extraCalls, 'extra call')}; shared: ${counted(sharedCalls, 'call')}, ${counted(sharedTokens, 'token')}.`;
 }
-
-const counted = (count: number, what: string): string => `${number(count)} ${what}${count === 1 ? '' : 's'}`;
 
 /**
  * Credit of a segment in so many letters: one number, or the range of what its trajectories have, or their mean where there is

@@ -1,8 +1,10 @@
 /** The card of a ghost: what was drawn, with what, and how it compares with the original. Knows nothing of the drawing. */
 import type { Line } from '../../src/core/explain.ts';
+import { counted } from '../../src/core/figures.ts';
 import { segmentsOf } from '../../src/core/tree.ts';
+import { shorten } from '../../src/core/wrap.ts';
 import { element } from '../shared/element.ts';
-import { number, shorten, signed } from '../shared/format.ts';
+import { number, signed } from '../shared/format.ts';
 import { segmentName } from './explain.ts';
 import type { Ghost } from './ghosts.ts';
 import { lines, rewardPart, textPart } from './parts.ts';
@@ -61,7 +63,7 @@ function nameOf({ counterfactual }: Ghost, segment: number): string {
 /** The difference in a sentence. */
 export function verdict({ counterfactual, difference }: Ghost): string {
   const { rewards, mean, original } = difference;
-  const samples = `${rewards.length} sample${rewards.length === 1 ? '' : 's'}`;
+  const samples = counted(rewards.length, 'sample');
   if (mean === undefined) return `${samples}, not judged`;
   const earned = `${samples} earned ${number(mean)} on average`;
   if (original === undefined || difference.difference === undefined) return earned;

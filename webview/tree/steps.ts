@@ -1,7 +1,8 @@
 /** Buttons and keys that lead to the trees around this one. Knows nothing of what a tree is like. */
 import type { Neighbours, Way } from '../../src/core/neighbours.ts';
+import { shorten } from '../../src/core/wrap.ts';
 import { element } from '../shared/element.ts';
-import { shorten, spoken } from '../shared/format.ts';
+import { spoken } from '../shared/format.ts';
 
 const WAYS: Record<Way, { sign: string; key: string; where: string; nowhere: string }> = {
   previousStep: {

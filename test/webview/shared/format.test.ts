@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { decimals, duration, number, shorten, signed, spoken } from '../../../webview/shared/format.ts';
+import { decimals, duration, number, signed, spoken } from '../../../webview/shared/format.ts';
 
 describe('numbers as people read them', () => {
   it('shows what was not measured as a dash, never as 0', () => {
@@ -39,10 +39,5 @@ describe('numbers as people read them', () => {
 
   it('says a duration in the two units that matter', () => {
     assert.deepEqual([3.21, 42, 200, 7500].map(duration), ['3.2 s', '42 s', '3 min 20 s', '2 h 5 min']);
-  });
-
-  it('shortens to one line of at most the limit', () => {
-    assert.equal(shorten('a  b\nc', 10), 'a b c');
-    assert.equal(shorten('abcdefghij', 5), 'abcd…');
   });
 });
