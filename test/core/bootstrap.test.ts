@@ -74,6 +74,19 @@ describe('estimate', () => {
     assert.deepEqual(estimate(values, 7, [0, 0.75]).interval, [0, 0.75]);
   });
 
+  it('is that of a two-way analysis of variance where seeds and tasks both differ', () => {
+    const table = [
+      [0.1, 0.5, 0.9, 0.3],
+      [0.4, 0.7, 1.1, 0.8],
+      [0, 0.4, 0.6, 0.1],
+    ];
+    // By hand: mean squares .23083, .25639 and .00972, standard error .19948, 4.694 degrees of freedom, t 2.6217.
+    const { mean, interval } = estimate(table, 1);
+    const half = (interval[1] - interval[0]) / 2;
+    assert.ok(Math.abs(mean - 0.491667) < 1e-6);
+    assert.ok(Math.abs(half - 0.52298) < 0.002, `${half}`);
+  });
+
   it('knows that all seeds had the same tasks: a hard task is hard for all of them', () => {
     const tasks = Array.from({ length: 30 }, (_, task) => Number(task % 3 === 0));
     const same = estimate([tasks, tasks, tasks, tasks], 3).interval;

@@ -123,6 +123,16 @@ describe('create', () => {
       );
     }));
 
+  it('takes a policy for the same whatever notes lie beside it, and for another with another file', () =>
+    inFolder(async project => {
+      const hash = async (): Promise<string> => (await newRun(project)).manifest.hashes['policy']!;
+      const before = await hash();
+      writeFileSync(join(project, 'policy', 'README.md'), '# Mine');
+      assert.equal(await hash(), before);
+      writeFileSync(join(project, 'policy', 'vocabulary.txt'), 'a');
+      assert.notEqual(await hash(), before);
+    }));
+
   it('says which file cannot be read', () =>
     inFolder(async project => {
       const { manifest } = await newRun(project);

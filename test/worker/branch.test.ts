@@ -11,7 +11,7 @@ import { segmentsOf } from '../../src/core/tree.ts';
 import type { Tree } from '../../src/core/types.ts';
 import { FailureError } from '../../src/core/types.ts';
 import { counterfactualIds, readCounterfactual, readCounterfactuals } from '../../src/run/counterfactuals.ts';
-import { besideName } from '../../src/run/disk.ts';
+import { besideName, interceptWrites } from '../../src/run/disk.ts';
 import { openRun, type Run } from '../../src/run/reader.ts';
 import { branch, type BranchRequest } from '../../src/worker/branch.ts';
 import { runCommand } from '../fakes/commandLine.ts';
@@ -81,6 +81,19 @@ describe('branch', () => {
       (await run.trees()).filter(({ id }) => id.includes('~')),
       [],
     );
+  });
+
+  it('is refused before anything is opened where the run cannot be written to', async () => {
+    const denied = Object.assign(new Error('EACCES: permission denied'), {
+      code: 'EACCES',
+      syscall: 'access',
+    });
+    const restore = interceptWrites((operation, at) => {
+      if (operation === 'write' && at === run.folder) throw denied;
+    });
+    const equipment = tinyEquipment();
+    equipment.openPolicy = () => assert.fail('the policy was opened');
+    await assert.rejects(ask({}, equipment), denied).finally(restore);
   });
 
   it('keeps every claim that a trained tree keeps, masks and measured numbers included', async () => {

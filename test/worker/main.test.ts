@@ -17,6 +17,7 @@ import { after, before, describe, it } from 'mocha';
 import type { StepSummary } from '../../src/core/events.ts';
 import { fold } from '../../src/core/fold.ts';
 import { evaluationIds, readEvaluation } from '../../src/run/evaluations.ts';
+import { interceptWrites } from '../../src/run/disk.ts';
 import { connectWorker, liveLock } from '../../src/run/lock.ts';
 import { openRun } from '../../src/run/reader.ts';
 import { runCommand as run, TINY_ROLLOUT, writeConfig, writeTasks } from '../fakes/commandLine.ts';
@@ -186,6 +187,13 @@ describe('branchpoint', () => {
       /has no trees of step 9\.\nIts last step with trees is 2\./,
     );
     const page = join(folder, 'report.html');
+    const restore = interceptWrites((operation, at) => {
+      if (operation === 'write' && at === folder)
+        throw Object.assign(new Error('EACCES: denied'), { code: 'EACCES', syscall: 'access' });
+    });
+    const refused = await run('eval', folder).finally(restore);
+    assert.deepEqual([refused.code, refused.out], [1, ''], 'nobody waits for what cannot be kept');
+    assert.match(refused.err, /^branchpoint: EACCES: denied\n.*rights, then try again\.\n$/);
     rmSync(join(folder, 'worker.log'));
     const measured = await run('eval', folder, '--tasks', '2', '--json', '--html', page);
     const { accuracy, tasks } = JSON.parse(measured.out.trim().split('\n').at(-1)!) as Record<string, number>;

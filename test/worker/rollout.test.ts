@@ -59,6 +59,17 @@ const withoutTiming = (value: unknown): string =>
   );
 
 describe('rollout', () => {
+  it('keeps the end of sequence among the tokens and out of the text', async () => {
+    const { facts: _, ...given } = context(callThenAnswer);
+    // A vocabulary's own end has a text, unlike that of the characters.
+    const decode = (ids: ArrayLike<number>): string =>
+      String.fromCharCode(...Array.from(ids)).replaceAll(END, '<|end|>');
+    const { tree, columns } = await grow(TASK, { ...given, tokenizer: { ...characters, decode } });
+    const last = tree.segments.at(-1)!;
+    assert.equal(columns.ids[last.start + last.count - 1], characters.endIds[0]);
+    assert.ok(tree.segments.every(({ text }) => !text.includes('<|end|>')));
+  });
+
   it('grows a call, its result, a branch after it and both answers', async () => {
     const { facts, ...given } = context(callThenAnswer);
     const { tree, columns } = await grow(TASK, given);

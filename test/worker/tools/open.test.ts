@@ -1,6 +1,6 @@
 /** Examples of opening the tools that a config names. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'mocha';
@@ -50,6 +50,27 @@ describe('opening tools', () => {
     assert.deepEqual(pool.tags, ['search', 'python']);
     assert.match(pool.describe().python ?? '', /^Pyodide /);
     await pool.close();
+  });
+
+  it('closes what it has opened where a later tool cannot be', async () => {
+    const beats = join(folder, 'beats');
+    writeFileSync(
+      join(folder, 'alive.mjs'),
+      `import { appendFileSync } from 'node:fs';
+      setInterval(() => appendFileSync(${JSON.stringify(beats)}, '.'), 20);
+      export default async () => { await new Promise(done => setTimeout(done, 60)); return { text: 'here' }; };`,
+    );
+    writeFileSync(join(folder, 'broken.mjs'), 'export default () => ({});');
+    const own = ['alive', 'broken'].map(tag => ({ tag, module: `${tag}.mjs`, command: [], folder: '.' }));
+    const { tools, seed } = config('', { enabled: false });
+    await assert.rejects(
+      openTools({ seed, tools: { ...tools, custom: own } }, folder),
+      /the tool broken does not work/,
+    );
+    const before = statSync(beats).size;
+    assert.ok(before > 0);
+    await new Promise(done => setTimeout(done, 120));
+    assert.equal(statSync(beats).size, before, 'its heart still beats');
   });
 
   it('names the key and the fix where a tool cannot be opened', async () => {
