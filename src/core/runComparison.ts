@@ -43,11 +43,14 @@ function flat(value: object, prefix = ''): [string, string][] {
   );
 }
 
-const valuesOf = ({ config, hashes, versions }: RunFacts): Map<string, string> =>
+/** What two runs may differ by. */
+type Compared = Pick<RunFacts, 'config' | 'hashes' | 'versions'>;
+
+const valuesOf = ({ config, hashes, versions }: Compared): Map<string, string> =>
   new Map([...flat(config), ...flat({ hash: hashes, version: versions })]);
 
 /** All that differs, by key in the config's order; files by their hash, programs by their version. */
-export function differencesOf(runs: readonly RunFacts[]): Difference[] {
+export function differencesOf(runs: readonly Compared[]): Difference[] {
   const values = runs.map(valuesOf);
   const keys = [...new Set(values.flatMap(of => [...of.keys()]))].filter(key => key !== 'name');
   return keys

@@ -7,6 +7,7 @@ import { problemText, validate, type Config } from '../core/config.ts';
 import { fold, type RunState } from '../core/fold.ts';
 import { FailureError } from '../core/types.ts';
 import { timestamp } from '../run/clock.ts';
+import { configChangeOf, type ConfigChange } from '../run/configChange.ts';
 import { loadConfig } from '../run/configFile.ts';
 import { createRun } from '../run/create.ts';
 import { appendAmong, openAppend } from '../run/disk.ts';
@@ -53,6 +54,8 @@ export async function trainCommand(call: Call, io: Io): Promise<ExitCode> {
 /** `resume RUN`: lifts a live worker's pause, or goes on from the last checkpoint. */
 export async function resumeCommand(call: Call, io: Io): Promise<ExitCode> {
   const { folder } = ownRunOf(call);
+  const change = configChangeOf(folder);
+  if (change) io.err.write(`${changeText(change)}\n`);
   if (!liveLock(folder) && fold(await openRun(folder).events()).status === 'finished') {
     io.out.write(`${folder} has finished already.\n`);
     writeJson(call, io, await resultOf(folder));
@@ -70,6 +73,12 @@ export async function resumeCommand(call: Call, io: Io): Promise<ExitCode> {
   writeJson(call, io, { run: folder });
   return 0;
 }
+
+/** Who changed the file and resumes the run may take it that the run goes by it. */
+const changeText = ({ file, keys }: ConfigChange): string =>
+  keys.length > 0
+    ? `note: ${basename(file)} says otherwise by now (${keys.join(', ')}), but the run goes on as it began; what the file says takes a new run.`
+    : `note: ${basename(file)} holds no configuration by now; the run goes on as it began.`;
 
 /** `pause RUN`: returns when the worker has taken the request. */
 export async function pauseCommand(call: Call, io: Io): Promise<ExitCode> {
