@@ -1,6 +1,7 @@
 /** Runs side by side: which are the same but for their seed, how the others differ, and what each came to. Knows nothing of files or charts. */
 import { estimate, type Estimate, type Range } from './bootstrap.ts';
-import type { RunOutline } from './fold.ts';
+import type { StepSummary } from './events.ts';
+import type { FinishedStep, RunOutline } from './fold.ts';
 import { streamKey } from './random.ts';
 import { glance } from './stepColumns.ts';
 import { crossing, meanHeight, trailingMeans, type Curve } from './runCurves.ts';
@@ -111,6 +112,14 @@ export interface GroupOutcome {
   seconds?: Estimate;
   /** Accuracy of the last evaluation; absent where a run has none. */
   heldOut?: Estimate;
+  /** Of the last steps, in the mean over trajectories: tool calls grown for each, its model turns and its response's tokens. */
+  callsEach?: Estimate;
+  turns?: Estimate;
+  responseTokens?: Estimate;
+  /** Entropy of the tokens after a tool's result in the last steps, nats. */
+  afterTool?: Estimate;
+  /** Share of each tool in the calls of the last steps, the largest first: in the mean over the runs that called any. */
+  tools: [tag: string, share: number][];
 }
 
 /** Outcomes of the groups, with tool calls until the reward reached a target. `states` are those of the runs. */
@@ -122,8 +131,8 @@ export function outcomesOf(
   const common = Math.min(...states.map(({ summaries }) => summaries.at(-1)?.step ?? 0));
   return groups.map(group => {
     const own = group.runs.map(run => measure(states[run]!, common));
-    const of = (name: keyof Measured): Partial<Record<keyof Measured, Estimate>> => {
-      const values = own.flatMap(run => run?.[name] ?? []) as number[];
+    const of = (name: Estimated): Partial<Record<Estimated, Estimate>> => {
+      const values = own.flatMap(run => run?.[name] ?? []);
       return values.length < own.length ? {} : { [name]: over(values, name) };
     };
     const callsToTarget = own.map(run => (run ? crossing(run.smoothed, target) : null));
@@ -138,6 +147,11 @@ export function outcomesOf(
       ...of('sampledTokens'),
       ...of('seconds'),
       ...of('heldOut'),
+      ...of('callsEach'),
+      ...of('turns'),
+      ...of('responseTokens'),
+      ...of('afterTool'),
+      tools: mixOf(own.flatMap(run => (run === undefined ? [] : [run.tools]))),
       callsToTarget,
       ...(reached.length > 0 && { meanCallsToTarget: over(reached, 'callsToTarget') }),
     };
@@ -151,6 +165,10 @@ const RANGES: Readonly<Record<string, Range>> = {
   seconds: [0, Infinity],
   callsToTarget: [0, Infinity],
   heldOut: [0, 1],
+  callsEach: [0, Infinity],
+  turns: [0, Infinity],
+  responseTokens: [0, Infinity],
+  afterTool: [0, Infinity],
 };
 
 const over = (values: readonly number[], name: string): Estimate =>
@@ -170,12 +188,54 @@ interface Measured {
   heldOut: number | undefined;
   /** Reward of so many steps over tool calls. */
   smoothed: Curve;
+  callsEach: number;
+  turns: number | undefined;
+  responseTokens: number | undefined;
+  afterTool: number | undefined;
+  /** Calls of the last steps by tool. */
+  tools: Readonly<Record<string, number>>;
+}
+
+type Estimated = Exclude<keyof Measured, 'smoothed' | 'tools'>;
+
+/** Mean over the runs of each tool's share of the run's calls. */
+function mixOf(runs: readonly Measured['tools'][]): [tag: string, share: number][] {
+  const shares = runs.flatMap(calls => {
+    const total = Object.values(calls).reduce((sum, count) => sum + count, 0);
+    return total === 0 ? [] : [Object.entries(calls).map(([tag, count]) => [tag, count / total] as const)];
+  });
+  const sums = new Map<string, number>();
+  for (const [tag, share] of shares.flat()) sums.set(tag, (sums.get(tag) ?? 0) + share / shares.length);
+  return [...sums].sort(([, a], [, b]) => b - a);
 }
 
 /** Undefined where one of the numbers was not logged. */
 function wholeSum(values: readonly (number | undefined)[]): number | undefined {
   const logged = values.filter(value => value !== undefined);
   return logged.length < values.length ? undefined : logged.reduce((sum, value) => sum + value, 0);
+}
+
+/** What the policy did in some steps. */
+function behaviour(
+  steps: readonly FinishedStep[],
+): Pick<Measured, 'callsEach' | 'turns' | 'responseTokens' | 'afterTool' | 'tools'> {
+  const each = <T>(of: (summary: StepSummary) => T): T[] => steps.map(step => of(glance(step)));
+  const mean = (values: readonly (number | undefined)[]): number | undefined => {
+    const sum = wholeSum(values);
+    return sum === undefined || values.length === 0 ? undefined : sum / values.length;
+  };
+  const tools: Record<string, number> = {};
+  for (const [tag, calls] of each(({ toolCalls }) => Object.entries(toolCalls.byTool)).flat())
+    // A glance names the tools of all steps, also those that were not called in this one.
+    if (calls > 0) tools[tag] = (tools[tag] ?? 0) + calls;
+  return {
+    callsEach: mean(each(({ toolCalls, trajectories }) => toolCalls.total / trajectories))!,
+    turns: mean(each(({ turns }) => turns?.mean)),
+    responseTokens: mean(each(({ responseTokens }) => responseTokens?.mean)),
+    // Steps without a tool's result have none.
+    afterTool: mean(each(({ entropy }) => entropy.afterTool).filter(value => value !== undefined)),
+    tools,
+  };
 }
 
 /** A run's numbers; undefined before its first step is done. */
@@ -200,6 +260,7 @@ function measure({ summaries, evaluations }: RunOutline, common: number): Measur
     sampledTokens: wholeSum(summaries.map(step => glance(step).tokens?.sampled)),
     seconds: wholeSum(summaries.map(step => glance(step).seconds?.total)),
     heldOut: evaluations.at(-1)?.summary.accuracy,
+    ...behaviour(summaries.slice(-SMOOTHED_STEPS)),
     smoothed: { xs: calls.slice(-whole.length), ys: whole },
   };
 }

@@ -135,6 +135,38 @@ describe('runs side by side', () => {
     assert.deepEqual(b!.callsToTarget, [30]);
   });
 
+  it('go about it in so many calls, by these tools, in the last five steps', () => {
+    const run = (seed: number, search: number, afterTool?: number): RunState => ({
+      ...emptyState(),
+      summaries: Array.from({ length: 8 }, (_, i) => ({
+        step: i + 1,
+        at: '',
+        summary: {
+          ...stepSummary({
+            trajectories: 4,
+            // What was before the last five steps does not count.
+            toolCalls: { total: i < 3 ? 99 : 4, errors: 0, byTool: { search, python: 4 - search } },
+            turns: { mean: seed, max: 9 },
+          }),
+          entropy: { all: 0.5, ...(afterTool !== undefined && i % 2 === 0 && { afterTool }) },
+        },
+      })),
+    });
+    const runs = [factsOf('a-1', seeded(1)), factsOf('a-2', seeded(2))];
+    const [both] = outcomesOf(groupsOf(runs), [run(1, 4, 0.8), run(2, 2, 0.6)], 0.5);
+    assert.equal(both!.callsEach!.mean, 1);
+    assert.equal(both!.turns!.mean, 1.5);
+    assert.equal(both!.responseTokens!.mean, 100);
+    assert.ok(Math.abs(both!.afterTool!.mean - 0.7) < 1e-12);
+    assert.deepEqual(both!.tools, [
+      ['search', 0.75],
+      ['python', 0.25],
+    ]);
+    const [bare] = outcomesOf(groupsOf(runs.slice(0, 1)), [run(1, 0)], 0.5);
+    assert.equal(bare!.afterTool, undefined, 'not logged is not 0');
+    assert.deepEqual(bare!.tools, [['python', 1]]);
+  });
+
   it('have no numbers before the first step', () => {
     const [only] = outcomesOf(groupsOf([factsOf('a')]), [emptyState()], 0.5);
     assert.equal(only!.final, undefined);

@@ -15,7 +15,7 @@ import { onThemeChange } from '../shared/theme.ts';
 import { metricChart, type MetricChart } from './chart.ts';
 import { axisOf, metricsOf, placeName, type Compared } from './curves.ts';
 import { lookedOf, type Looked } from './looked.ts';
-import { differenceTable, outcomeTable } from './tables.ts';
+import { behaviourTable, differenceTable, outcomeTable } from './tables.ts';
 import '../shared/shared.css';
 import '../dashboard/dashboard.css';
 import '../shared/report.css';
@@ -74,6 +74,7 @@ const target = element('input', {
   },
 });
 const outcome = element('div', {});
+const behaviour = element('div', {});
 const difference = element('div', {});
 document.body.append(
   element(
@@ -102,6 +103,12 @@ document.body.append(
       element('h2', {}, 'Outcome'),
       element('label', { class: 'target' }, 'Reward to reach ', target),
       outcome,
+    ),
+    element(
+      'section',
+      { 'data-section': 'behaviour', 'aria-label': 'Behaviour' },
+      element('h2', {}, 'Behaviour'),
+      behaviour,
     ),
     element(
       'section',
@@ -200,16 +207,17 @@ function drawOutcome({ groups, states: known }: Compared): void {
   if (document.activeElement !== target) target.value = String(goal);
   const common = Math.min(...known.map(({ summaries }) => summaries.at(-1)?.step ?? 0));
   const outcomes = outcomesOf(groups, known, goal);
-  const table = outcomeTable(outcomes, runs, {
-    target: goal,
-    common,
-    open: run => report(host.openRun(run)),
-  });
-  // While runs are live it is drawn anew all the time: what the keyboard is on stays.
-  if (outcome.firstElementChild?.isEqualNode(table)) return;
-  const held = [...outcome.querySelectorAll('button')].findIndex(one => one === document.activeElement);
-  outcome.replaceChildren(table);
-  if (held >= 0) outcome.querySelectorAll('button')[held]?.focus();
+  const open = (run: number): void => report(host.openRun(run));
+  put(outcome, outcomeTable(outcomes, runs, { target: goal, common, open }));
+  put(behaviour, behaviourTable(outcomes, runs, open));
+}
+
+/** While runs are live tables are drawn anew all the time: what the keyboard is on stays. */
+function put(place: HTMLElement, table: HTMLElement): void {
+  if (place.firstElementChild?.isEqualNode(table)) return;
+  const held = [...place.querySelectorAll('button')].findIndex(one => one === document.activeElement);
+  place.replaceChildren(table);
+  if (held >= 0) place.querySelectorAll('button')[held]?.focus();
 }
 
 /** A point of one chart is none of another, but its place on the axis is. */

@@ -71,13 +71,55 @@ const columns = (target: number, common: number): Column[] => [
   },
 ];
 
-/** `open` shows a run. */
-export function outcomeTable(
+const BEHAVIOUR: readonly Column[] = [
+  {
+    head: 'Tool calls each',
+    meaning: `Tool calls grown ÷ trajectories, in the last ${SMOOTHED_STEPS} steps; a call that several share counts once`,
+    of: ({ callsEach }) => shown(callsEach, value => plain(value, 2)),
+  },
+  {
+    head: 'Tools',
+    meaning: `Share of each tool in the calls of the last ${SMOOTHED_STEPS} steps`,
+    of: ({ tools }) =>
+      tools.length === 0 ? 'none' : tools.map(([tag, share]) => `${tag} ${percent(share)}`).join(', '),
+  },
+  {
+    head: 'Turns',
+    meaning: `Model turns of a trajectory, in the mean of the last ${SMOOTHED_STEPS} steps`,
+    of: ({ turns }) => shown(turns, value => plain(value, 2)),
+  },
+  {
+    head: 'Response tokens',
+    meaning: `Of a trajectory, in the mean of the last ${SMOOTHED_STEPS} steps`,
+    of: ({ responseTokens }) => shown(responseTokens, whole),
+  },
+  {
+    head: 'Entropy after a tool',
+    meaning: `Of the first tokens after a tool’s result, in nats: the mean of the last ${SMOOTHED_STEPS} steps`,
+    of: ({ afterTool }) => shown(afterTool, reward),
+  },
+];
+
+/** What the runs came to. `open` shows a run. */
+export const outcomeTable = (
   outcomes: readonly GroupOutcome[],
   runs: readonly RunFacts[],
   { target, common, open }: { target: number; common: number; open(run: number): void },
+): HTMLElement => groupTable({ name: 'outcomes', all: columns(target, common) }, outcomes, runs, open);
+
+/** How their policies go about it of late. */
+export const behaviourTable = (
+  outcomes: readonly GroupOutcome[],
+  runs: readonly RunFacts[],
+  open: (run: number) => void,
+): HTMLElement => groupTable({ name: 'behaviour', all: BEHAVIOUR }, outcomes, runs, open);
+
+function groupTable(
+  { name, all }: { name: string; all: readonly Column[] },
+  outcomes: readonly GroupOutcome[],
+  runs: readonly RunFacts[],
+  open: (run: number) => void,
 ): HTMLElement {
-  const all = columns(target, common);
   const head = element(
     'tr',
     {},
@@ -95,7 +137,7 @@ export function outcomeTable(
   return element(
     'div',
     { class: 'wide' },
-    element('table', { class: 'outcomes' }, element('thead', {}, head), element('tbody', {}, ...rows)),
+    element('table', { class: `groups ${name}` }, element('thead', {}, head), element('tbody', {}, ...rows)),
   );
 }
 

@@ -106,6 +106,7 @@ describe('runs side by side', function () {
     );
     assert.equal(await text('compare', 'h1'), 'Compare 2 runs');
     assert.equal(await count('compare', '.outcomes tbody tr'), 2);
+    assert.equal(await count('compare', '.behaviour tbody tr'), 2);
     assert.match(await text('compare', '.differences'), /steps/);
     await shoot('compare');
   });
