@@ -66,7 +66,12 @@ async function linesOf(path: string): Promise<{ line: string; place: number }[]>
     const lines = text.split(/\r?\n/).map((line, i) => ({ line, place: i + 1 }));
     return lines.filter(({ line }) => line.trim() !== '');
   } catch (error) {
-    throw refusal(`The demonstrations ${path} cannot be read (${errorText(error)}).`);
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const message = isMissing
+      ? `There is no file ${path}.`
+      : `The demonstrations ${path} cannot be read (${errorText(error)}).`;
+    const fix = 'Name a file of demonstrations, one JSON object per line, or a module that exports them.';
+    throw new FailureError({ where: 'config', message, fix });
   }
 }
 

@@ -16,6 +16,7 @@ import {
   syncFolder,
   writeAtomically,
 } from '../run/disk.ts';
+import { FILES } from '../run/layout.ts';
 import { count, record } from '../run/shape.ts';
 import type { RunTokenizer } from './equipment.ts';
 import type { Policy } from './policy/policy.ts';
@@ -27,13 +28,22 @@ const SAVED = '.saved';
 /** What others look for; it comes last, so that a policy that can be opened has all that belongs to it. */
 const LAST = 'model.safetensors';
 
-/** Makes the folder ready and says how far an earlier fine-tuning in it has come; undefined where there was none. */
+/** What a save would write over, or beside what it is no part of. */
+const FOREIGN = [LAST, 'config.json', 'tokenizer.json', FILES.manifest];
+
+/**
+ * Makes the folder ready and says how far an earlier fine-tuning in it has come; undefined where there was none. Throws a FailureError
+ * where it holds a policy or a run that no fine-tuning made: nothing else may be lost.
+ */
 export function openTuned(folder: string): SftState | undefined {
   makeFolder(folder);
   removeInterrupted(folder);
   putInPlace(folder);
   const path = join(folder, STATE);
-  if (!statOf(path)) return undefined;
+  if (!statOf(path)) {
+    refuseForeign(folder);
+    return undefined;
+  }
   try {
     return stateShape(JSON.parse(fs.readFileSync(path, 'utf8')), path);
   } catch (error) {
@@ -43,6 +53,16 @@ export function openTuned(folder: string): SftState | undefined {
       fix: 'Name another folder with --out.',
     });
   }
+}
+
+function refuseForeign(folder: string): void {
+  const found = FOREIGN.find(name => statOf(join(folder, name)));
+  if (found === undefined) return;
+  throw new FailureError({
+    where: 'config',
+    message: `${folder} holds a ${found} that no fine-tuning has written, and it would be lost.`,
+    fix: 'Name another folder with --out.',
+  });
 }
 
 const stateShape = record<SftState>({ updates: count, tokens: count, rows: count });

@@ -314,5 +314,8 @@ describe('demonstrations', () => {
     );
     assert.match(await refused({ text: 'x' }), /neither messages nor conversations/);
     assert.match(await refused(''), /has no demonstrations/);
+    await assert.rejects(openDemonstrations('/nowhere/d.jsonl', 1), {
+      message: 'There is no file /nowhere/d.jsonl.',
+    });
   });
 });

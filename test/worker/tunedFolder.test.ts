@@ -1,9 +1,18 @@
 /** A fine-tuned policy's folder, whose writer may be killed at any moment. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'mocha';
+import type { FailureError } from '../../src/core/types.ts';
 import { interceptWrites } from '../../src/run/disk.ts';
 import { openTuned, saveTuned } from '../../src/worker/tunedFolder.ts';
 
@@ -80,6 +89,23 @@ describe('the folder of a fine-tuned policy', () => {
     for (const text of ['{"updates": 1', '{"updates": 1, "tokens": "many", "rows": 1}']) {
       writeFileSync(join(folder, 'sft.json'), text);
       assert.throws(() => openTuned(folder), /damaged.sft\.json does not say how far/);
+    }
+  });
+
+  it('is refused where it is another policy’s, or a run’s', () => {
+    for (const name of ['model.safetensors', 'config.json', 'run.json']) {
+      const folder = join(parent, `foreign-${name}`);
+      mkdirSync(folder);
+      writeFileSync(join(folder, name), 'theirs');
+      assert.throws(
+        () => openTuned(folder),
+        ({ failure }: FailureError) => {
+          const message = `${folder} holds a ${name} that no fine-tuning has written, and it would be lost.`;
+          assert.deepEqual(failure, { where: 'config', message, fix: 'Name another folder with --out.' });
+          return true;
+        },
+      );
+      assert.deepEqual(readdirSync(folder), [name]);
     }
   });
 
