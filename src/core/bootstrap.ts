@@ -44,6 +44,8 @@ const UNSEEN = 0.025;
  * The exact (Clopper–Pearson) interval where all values lie at one end of their range: all tasks right, or all wrong. Undefined elsewhere.
  */
 function atBound(values: readonly number[], [least, most]: Range): [number, number] | undefined {
+  // One value alone may be a mean of many, of which nothing is known here.
+  if (values.length === 1) return undefined;
   const reach = (most - least) * (1 - UNSEEN ** (1 / values.length));
   if (values.every(value => value === least)) return [least, least + reach];
   return values.every(value => value === most) ? [most - reach, most] : undefined;

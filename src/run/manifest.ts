@@ -86,7 +86,10 @@ function parsed(written: string, path: string): unknown {
   try {
     json = JSON.parse(written);
   } catch (error) {
-    throw broken(`${path} cannot be read: ${(error as Error).message}`);
+    throw broken(
+      `${path} cannot be read: ${(error as Error).message}`,
+      `Restore the file from a copy; ${FILES.config} beside it says what the run was started with.`,
+    );
   }
   refuseNewer(json, path);
   return json;

@@ -38,7 +38,9 @@ export function tableOf({ baseline, target, equalCalls, curve, left, results }: 
   return [
     line(heads),
     ...rows.map(line),
-    'In brackets: 95 % intervals over seeds and tasks (Student’s t); two or three seeds say little, so that they are wide.',
+    results.every(({ seeds }) => seeds.length === 1)
+      ? 'In brackets: 95 % intervals over tasks (bootstrap); one seed does not tell how far another would be.'
+      : 'In brackets: 95 % intervals over seeds and tasks (Student’s t); two or three seeds say little, so that they are wide.',
     `Calls to ${percent(target)}, at which ${percent(REACHED)} of the rise of ${baseline} is done: by ${curve} accuracy, on the mean of the seeds’ curves.`,
     `Right to ${whole(equalCalls)} calls, which every run made: mean height of the curves up to there.`,
     ...(left === 0

@@ -103,6 +103,7 @@ describe('estimate', () => {
     assert.deepEqual(of(0, 300), [0, 0.0122]);
     assert.deepEqual(of(-1, 4, [-1, 1]), [-1, 0.2047]);
     assert.deepEqual(of(0.5, 4), [0.5, 0.5], 'no end of the range');
+    assert.deepEqual(of(0, 1), [0, 0], 'one value may be a mean');
   });
 
   it('is a point where all values agree, and refuses tables with holes', () => {
