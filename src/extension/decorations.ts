@@ -40,6 +40,7 @@ export class TokenDecorations implements vscode.Disposable {
     // Not by colour alone.
     before: { contentText: '▸', color: new vscode.ThemeColor('branchpoint.divergence') },
   });
+  readonly #fork: vscode.TextEditorDecorationType;
   /** Tints that an editor has now. */
   readonly #shown = new WeakMap<vscode.TextEditor, ReadonlySet<Tint>>();
   /** By document: where it parts from the one that it is compared with. */
@@ -47,8 +48,9 @@ export class TokenDecorations implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable[];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(trajectories: Trajectories, changed: vscode.Event<void>, log: Log) {
+  constructor(trajectories: Trajectories, changed: vscode.Event<void>, extension: vscode.Uri, log: Log) {
     this.#trajectories = trajectories;
+    this.#fork = makeFork(extension);
     this.#log = log;
     this.#tints = Object.fromEntries(TINTS.map(tint => [tint, makeTint(tint)])) as Record<
       Tint,
@@ -91,7 +93,7 @@ export class TokenDecorations implements vscode.Disposable {
 
   async #decorate(editor: vscode.TextEditor): Promise<void> {
     const trajectory = await this.#trajectories.read(editor.document.uri);
-    const { tints, untrained, marks } = decorationsIn(
+    const { tints, untrained, marks, forks } = decorationsIn(
       trajectory,
       setting('trajectory.overlay'),
       setting('trajectory.credit'),
@@ -119,6 +121,10 @@ export class TokenDecorations implements vscode.Disposable {
       this.#uncertain,
       marks.map(token => range(starts[token]!, ends[token]!)),
     );
+    editor.setDecorations(
+      this.#fork,
+      forks.map(line => new vscode.Range(line, 0, line, 0)),
+    );
     const parting = this.#partings.get(editor.document.uri.toString());
     editor.setDecorations(this.#parting, parting === undefined ? [] : [parting]);
   }
@@ -131,8 +137,21 @@ export class TokenDecorations implements vscode.Disposable {
       this.#untrained,
       this.#uncertain,
       this.#parting,
+      this.#fork,
     ).dispose();
   }
+}
+
+/** Beside a question that made a trajectory, and where it is in the whole text. */
+function makeFork(extension: vscode.Uri): vscode.TextEditorDecorationType {
+  const icon = (name: string): vscode.Uri => vscode.Uri.joinPath(extension, 'media', `tree-${name}.svg`);
+  return vscode.window.createTextEditorDecorationType({
+    light: { gutterIconPath: icon('light') },
+    dark: { gutterIconPath: icon('dark') },
+    gutterIconSize: 'contain',
+    overviewRulerColor: new vscode.ThemeColor('charts.green'),
+    overviewRulerLane: vscode.OverviewRulerLane.Left,
+  });
 }
 
 const CONTRASTS: readonly vscode.ColorThemeKind[] = [

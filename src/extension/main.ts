@@ -60,7 +60,7 @@ export function activate(context: vscode.ExtensionContext): App {
     explorer: new Explorer({ runs, checks, memory: context.workspaceState, log }),
     panels: new Panels(context.extensionUri, source, log),
     trajectories,
-    decorations: new TokenDecorations(trajectories, overlayChanged.event, log),
+    decorations: new TokenDecorations(trajectories, overlayChanged.event, context.extensionUri, log),
     drafts: new Drafts(context.globalStorageUri, commandId('useDraft')),
     rescores: textsOf(RESCORED, 'rescoreRollouts'),
     replays,

@@ -188,6 +188,8 @@ export interface Decorations {
   untrained: [number, number][];
   /** Tokens with a mark in the overview ruler. */
   marks: readonly number[];
+  /** Lines of the branching questions that made a trajectory. */
+  forks: readonly number[];
 }
 
 /**
@@ -201,7 +203,10 @@ export function decorationsIn(
   { seen, near }: { seen: Stretch; near: Stretch },
 ): Decorations {
   const marks = uncertainTokens(trajectory);
-  const most = MOST_DECORATIONS - 1 - marks.length;
+  const forks = trajectory.layout.questions.flatMap(({ line, decision }) =>
+    decision.outcome === 'branch' ? [line] : [],
+  );
+  const most = MOST_DECORATIONS - 1 - marks.length - forks.length;
   const untrained = untrainedRanges(trajectory)
     .filter(([start, end]) => start < near.to && end > near.from)
     .slice(0, most);
@@ -209,7 +214,7 @@ export function decorationsIn(
   const around = tintedRuns(trajectory, overlay, choice, near);
   const tints =
     around.length <= room ? around : strongest(tintedRuns(trajectory, overlay, choice, seen), room);
-  return { tints, untrained, marks };
+  return { tints, untrained, marks, forks };
 }
 
 /** At most `limit` of the runs, in their order. */

@@ -142,6 +142,20 @@ describe('overlay', () => {
     }
   });
 
+  it('marks the branching questions that made a trajectory, and no others', () => {
+    const trajectory = small(1);
+    const forks = (): readonly number[] =>
+      decorationsIn(trajectory, 'none', 'used', { seen: whole, near: whole }).forks;
+    const lines = trajectory.layout.text.split('\n');
+    assert.deepEqual(
+      forks(),
+      lines.flatMap((line, number) => (/^── branching: .*branched/.test(line) ? [number] : [])),
+    );
+    assert.equal(forks().length, 1);
+    for (const { decision } of trajectory.layout.questions) Object.assign(decision, { outcome: 'refuse' });
+    assert.deepEqual(forks(), []);
+  });
+
   it('knows the untrained text and the most uncertain tokens', () => {
     const trajectory = small(0);
     const text = trajectory.layout.text;
