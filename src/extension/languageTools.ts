@@ -21,10 +21,12 @@ const READ: Record<LanguageToolName, Read> = {
   },
   async readStep(app, input) {
     const run = runNamed(app, input.run);
-    const state = fold(await openRun(run.folder).events());
-    const last = state.summaries.at(-1)?.step;
+    const last = (await app.runs.state(run.folder)).summaries.at(-1)?.step;
     const step = input.step === undefined ? last : Number(input.step);
-    const account = step === undefined ? undefined : stepAccount(state, step);
+    const account =
+      step === undefined
+        ? undefined
+        : stepAccount(fold(await openRun(run.folder).events({ headlines: true, step })), step);
     if (account === undefined)
       throw new FailureError({
         where: 'store',

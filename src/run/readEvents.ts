@@ -7,7 +7,7 @@ import { eventOf } from './eventShape.ts';
 import { FILES } from './layout.ts';
 import { type Line, lineOf, readSpan, split, wholeBytes } from './lines.ts';
 import { refuseNewer } from './manifest.ts';
-import type { EventBatch } from './run.ts';
+import type { Asked, EventBatch } from './run.ts';
 import { watchSeals } from './seals.ts';
 import { parseLine } from './shape.ts';
 
@@ -15,11 +15,11 @@ const LINE_FEED = 10;
 
 /**
  * Whole lines from a byte on as events. `seq` is the number that the first of them must have; undefined for any. For `headlines` what
- * tells of a step's trees waits unread until the step is finished, and then is left out.
+ * tells of a step's trees waits unread until the step is finished, and then is left out, but for the step that is asked for.
  */
 export async function* readEvents(
   folder: string,
-  { from, seq, headlines = false }: { from: number; seq: number | undefined; headlines?: boolean },
+  { from, seq, headlines = false, step: wanted }: { from: number; seq: number | undefined } & Asked,
 ): AsyncGenerator<EventBatch & { seq: number }> {
   const path = join(folder, FILES.events);
   if (!statOf(path)) return;
@@ -32,7 +32,7 @@ export async function* readEvents(
     for (let start = 0, end: number; start < bytes.length; start = end + 1) {
       end = bytes.indexOf(LINE_FEED, start);
       const step = headlines && expected !== undefined ? stepOfTreeFact(bytes, start, expected) : undefined;
-      if (step !== undefined) {
+      if (step !== undefined && step !== wanted) {
         passOver(waiting, { from: at + start, to: at + end + 1, seq: expected!, step });
         expected!++;
         continue;

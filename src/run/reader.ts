@@ -14,7 +14,7 @@ import { readManifest } from './manifest.ts';
 import type { Looking, TreeEntry } from './offsets.ts';
 import { readOffsets, scan } from './offsets.ts';
 import { readEvents } from './readEvents.ts';
-import type { EventBatch, Run } from './run.ts';
+import type { Asked, EventBatch, Run } from './run.ts';
 import type { TreeLine } from './treeShape.ts';
 import { readColumns, readTree } from './trees.ts';
 import { watchFolder } from './watch.ts';
@@ -60,13 +60,13 @@ export function openRun(folder: string): Run {
   return {
     folder,
     manifest,
-    events: async ({ headlines = false } = {}) => {
+    events: async (asked = {}) => {
       const events: Event[] = [];
-      for await (const batch of readEvents(folder, { from: 0, seq: undefined, headlines }))
+      for await (const batch of readEvents(folder, { from: 0, seq: undefined, ...asked }))
         for (const event of batch.events) events.push(event);
       return events;
     },
-    follow: (from, signal, { headlines = false } = {}) => follow(folder, { from, signal, headlines }),
+    follow: (from, signal, asked = {}) => follow(folder, { from, signal, ...asked }),
     trees,
     tree,
     columns: async id =>
@@ -102,7 +102,7 @@ async function readPieces(folder: string): Promise<Pieces | undefined> {
 
 async function* follow(
   folder: string,
-  { from, signal, headlines }: { from: number; signal: AbortSignal; headlines: boolean },
+  { from, signal, ...asked }: { from: number; signal: AbortSignal } & Asked,
 ): AsyncGenerator<EventBatch> {
   const path = join(folder, FILES.events);
   const changes = watchFolder(folder, () => POLL_MS);
@@ -118,7 +118,7 @@ async function* follow(
         seq = 0;
         yield { events: [], from: 0, next: 0 };
       }
-      for await (const batch of size > next ? readEvents(folder, { from: next, seq, headlines }) : []) {
+      for await (const batch of size > next ? readEvents(folder, { from: next, seq, ...asked }) : []) {
         ({ next, seq } = batch);
         yield { events: batch.events, from: batch.from, next };
         if (signal.aborted) return;

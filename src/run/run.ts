@@ -17,6 +17,8 @@ export interface EventBatch {
 /** `headlines`: what tells of single trees (TREE_FACTS) in steps that finished since need not be read, most of a long journal. */
 export interface Asked {
   headlines?: boolean;
+  /** A step whose trees are read all the same. */
+  step?: number;
 }
 
 /** A run folder open for reading. */

@@ -314,6 +314,11 @@ describe('reader', () => {
       const path = join(folder, 'events.jsonl');
       const whole = await openRun(folder).events({ headlines: true });
       assert.deepEqual(types(whole), ['run-started 0', 'step-finished 1', 'step-finished 2', 'run-ended 2']);
+      const second = await openRun(folder).events({ headlines: true, step: 2 });
+      assert.deepEqual(types(second), [
+        ...['run-started 0', 'step-finished 1', 'step-started 2', 'tree-finished 2', 'step-finished 2'],
+        'run-ended 2',
+      ]);
       const text = readFileSync(path, 'utf8');
       writeFileSync(path, text.replace('"rewards":[1,0]', '"rewards":[1,2]'));
       assert.deepEqual(await openRun(folder).events({ headlines: true }), whole);
