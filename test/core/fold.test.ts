@@ -158,6 +158,10 @@ describe('fold', () => {
       ],
     );
     assert.deepEqual(state.trees, straight.trees);
+    assert.deepEqual(
+      state.checkpoints.map(({ step }) => step),
+      [1, 2, 3],
+    );
     assert.deepEqual([state.status, state.failure, state.step], ['running', undefined, 3]);
   });
 

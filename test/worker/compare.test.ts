@@ -6,12 +6,20 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'mocha';
+import { fold } from '../../src/core/fold.ts';
 import { readEvaluation } from '../../src/run/evaluations.ts';
 import { openRun } from '../../src/run/reader.ts';
-import { callsToReach, compareRuns, type Comparison, type MeasuredRun } from '../../src/worker/comparison.ts';
+import {
+  callsToReach,
+  compareRuns,
+  measureRun,
+  type Comparison,
+  type MeasuredRun,
+} from '../../src/worker/comparison.ts';
 import { tableOf } from '../../src/worker/comparisonTable.ts';
 import { runCommand as run, TINY_ROLLOUT, writeConfig, writeTasks } from '../fakes/commandLine.ts';
 import { makeTinyModel } from '../fakes/tinyModel.ts';
+import { makeTinyRun } from '../fakes/tinyRun.ts';
 
 let parent: string;
 const started: ChildProcess[] = [];
@@ -97,13 +105,40 @@ describe('comparison', () => {
     );
   });
 
+  it('measures a finished run: its last evaluation, and its calls and curves up to every step', async function () {
+    this.timeout(30_000);
+    const parent = mkdtempSync(join(tmpdir(), 'measured-'));
+    const { folder } = await makeTinyRun(parent, { change: config => void (config.evaluation.every = 1) });
+    const { summaries, evaluations } = fold(await openRun(folder).events());
+    const run = await measureRun(folder, 'tiny');
+    const calls = summaries.map((_, i) =>
+      summaries.slice(0, i + 1).reduce((sum, { summary }) => sum + summary.toolCalls.total, 0),
+    );
+    assert.deepEqual(
+      [run.config, run.seed, run.toolCalls, run.trajectories],
+      ['tiny', 1, calls[3], 4 * 4 * 6],
+    );
+    assert.deepEqual(
+      run.heldOut!.map(({ step, toolCalls }) => [step, toolCalls]),
+      [0, ...calls].map((made, step) => [step, made]),
+    );
+    const last = evaluations.find(({ step }) => step === 4)!.summary;
+    assert.equal(run.accuracies.length, last.tasks);
+    assert.ok(
+      Math.abs(run.accuracies.reduce((sum, each) => sum + each, 0) / last.tasks - last.accuracy) < 1e-12,
+    );
+    assert.equal(run.greedy, last.greedyAccuracy);
+    rmSync(parent, { recursive: true });
+  });
+
   it('pairs tasks by their names, whatever their places, and leaves out those that not all runs have', () => {
-    const more = measured('more', 1, 1000, [1, 1, 0, 1]);
+    const more = measured('more', 1, 1000, [0, 1, 0, 1]);
     more.tasks = ['task#3', 'task#1', 'task#0', 'task#2'];
     const runs = [measured('grpo', 1, 1000, [0, 1, 1]), more];
     const comparison = compareRuns(runs, 'grpo');
     const result = comparison.results.find(({ config }) => config === 'more')!;
-    assert.deepEqual(result.versusBaseline.mean, 0);
+    // No task differs, so that there is nothing between them; by their places two would.
+    assert.deepEqual(result.versusBaseline, { mean: 0, interval: [0, 0] });
     assert.deepEqual(
       comparison.results.map(({ accuracy }) => accuracy.mean),
       [2 / 3, 2 / 3],
