@@ -79,11 +79,12 @@ export function sparkline(values: readonly number[]): string {
 }
 
 /** What moves while a run is live: its rewards of late, and the entropy that the last step had. */
-function liveNumbers({ status, recent = [], entropy }: RunSummary): string[] {
+function liveNumbers({ status, recent = [], entropy, waiting = 0 }: RunSummary): string[] {
   if (status !== 'live') return [];
   return [
     ...(recent.length > 1 ? [sparkline(recent)] : []),
     ...(entropy === undefined ? [] : [`H ${short(entropy)}`]),
+    ...(waiting > 0 ? [`${waiting} waiting`] : []),
   ];
 }
 
@@ -115,9 +116,11 @@ export function runLabel(run: RunSummary): string {
       : `, mean reward ${decimal(run.reward, 2)}${trend === undefined ? '' : ` and ${trend}`}`;
   const entropy =
     run.status !== 'live' || run.entropy === undefined ? '' : `, entropy ${decimal(run.entropy, 2)} nats`;
+  const waiting =
+    run.waiting === undefined || run.waiting === 0 ? '' : `, ${counted(run.waiting, 'tool call')} under way`;
   const tags = run.tags.length === 0 ? '' : `, tagged ${run.tags.join(', ')}`;
   const problem = run.problem === undefined ? '' : `. ${run.problem}`;
-  return `Run ${name}${source}, ${statusOf(run)}, ${stepOf(run)}${reward}${entropy}${tags}${problem}`;
+  return `Run ${name}${source}, ${statusOf(run)}, ${stepOf(run)}${reward}${entropy}${waiting}${tags}${problem}`;
 }
 
 /** What hovering over a run tells: names and values. Without a manifest only what the list knows. */
@@ -200,10 +203,13 @@ export function stepLabel({ step, summary }: FinishedStep): string {
 export function liveStepDescription({ trees, tasks }: NonNullable<RunOutline['live']>): string {
   const done = trees.filter(({ rewards, failure }) => rewards !== undefined || failure !== undefined).length;
   if (done > 0 && done >= tasks.length) return 'learning';
-  const calls = trees.reduce((sum, tree) => sum + openCalls(tree), 0);
+  const calls = callsUnderWay(trees);
   const waiting = calls === 0 ? '' : `, ${counted(calls, 'call')} under way`;
   return `${done} of ${counted(tasks.length, 'tree')} done${waiting}`;
 }
+
+export const callsUnderWay = (trees: readonly LiveTree[]): number =>
+  trees.reduce((sum, tree) => sum + openCalls(tree), 0);
 
 /** Turns that ended by a call whose result is not there yet. */
 function openCalls({ segments }: LiveTree): number {

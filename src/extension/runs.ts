@@ -14,6 +14,7 @@ import type { Glance, RunSummary } from '../run/runs.ts';
 import { glanceAt, glanceAtAll, isSignOfLife, stampOfFacts } from '../run/runs.ts';
 import type { Log } from './failures.ts';
 import { inBackground } from './failures.ts';
+import { callsUnderWay } from './rows.ts';
 
 /** Rows are drawn again at most as often while a run is live. */
 const QUIET_MS = 300;
@@ -90,6 +91,7 @@ export class Runs implements vscode.Disposable {
       isPaused: state.status === 'paused',
       step: last?.step ?? 0,
       steps: state.steps,
+      ...(state.live !== undefined && { waiting: callsUnderWay(state.live.trees) }),
       ...(last !== undefined && {
         reward: last.summary.reward.mean,
         entropy: last.summary.entropy.all,

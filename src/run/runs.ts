@@ -39,6 +39,8 @@ export interface RunSummary {
   entropy?: number;
   /** Mean rewards of the last steps, ascending; only where the run is followed. */
   recent?: readonly number[];
+  /** Tool calls that its step waits for; only where the run is followed, and in a step. */
+  waiting?: number;
   /** Why the run failed or cannot be read. */
   problem?: string;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import {
   accuracyOf,
+  callsUnderWay,
   checkLabel,
   checksDescription,
   CONTEXTS,
@@ -96,6 +97,9 @@ describe('rows', () => {
     assert.match(runLabel(moving), /, mean reward 0\.62, entropy 0\.48 nats$/);
     assert.equal(runRowDescription({ ...moving, status: 'finished' }), 'step 12/40 · R .62');
     assert.equal(sparkline([0.5, 0.5]), '▄▄');
+    assert.match(runRowDescription({ ...moving, waiting: 2 }), / · H \.48 · 2 waiting$/);
+    assert.match(runLabel({ ...moving, waiting: 2 }), /entropy 0\.48 nats, 2 tool calls under way$/);
+    assert.equal(runRowDescription({ ...moving, waiting: 0 }), runRowDescription(moving));
     const rising: RunSummary = { ...moving, recent: [0.1, 0.1, 0.2, 0.5, 0.6, 0.6] };
     assert.match(runRowDescription(rising), /· R \.62 ▲ ·/);
     assert.match(runLabel(rising), /, mean reward 0\.62 and rising, entropy/);
@@ -164,6 +168,7 @@ describe('rows', () => {
     const waits = { ...tree, segments: [asks, grown(2, { kind: 'tool' }), grown(3, { stop: 'call' })] };
     const step = { step: 3, at: '', tasks: ['a', 'b'], trees: [waits, { ...tree, segments: [asks] }] };
     assert.equal(liveStepDescription(step), '0 of 2 trees done, 2 calls under way');
+    assert.equal(callsUnderWay(step.trees), 2);
     const judged = { ...tree, rewards: [1] };
     assert.equal(liveStepDescription({ ...step, trees: [judged, tree] }), '1 of 2 trees done');
     assert.equal(liveStepDescription({ ...step, trees: [judged, judged] }), 'learning');
