@@ -38,6 +38,32 @@ describe('train', () => {
     assert.ok(first!.some(({ tree }) => tree.decisions.some(({ outcome }) => outcome === 'branch')));
   });
 
+  it('grows the other trees to their ends while one waits for its tool', async () => {
+    const policy = scriptedPolicy(sumsScript);
+    const { run, events } = loop(
+      config(settings => void (settings.steps = 1)),
+      policy,
+    );
+    const { forget } = policy;
+    let [ended, isFirst] = [0, true];
+    let release = (): void => undefined;
+    const others = new Promise<void>(done => (release = done));
+    // A tree that has ended is forgotten; the first call of all is answered when three of the four have.
+    policy.forget = prefix => {
+      if (++ended === 3) release();
+      return forget(prefix);
+    };
+    const call: typeof run.tools.call = async (tag, argument) => {
+      const waits = isFirst;
+      isFirst = false;
+      if (waits) await others;
+      return run.tools.call(tag, argument);
+    };
+    assert.equal(await train({ ...run, tools: { ...run.tools, call } }, 0), 'finished');
+    assert.equal(fold(events).summaries[0]!.summary.tasks, 4);
+    assert.equal(isFirst, false, 'a tool was called');
+  });
+
   it('leaves a tree that fails out of the batch and tells why', async () => {
     const breaking = scriptedPolicy((said, request) => {
       if (request.key.startsWith('2.1/')) throw new Error('The sampler ran dry.');
