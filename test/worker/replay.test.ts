@@ -146,6 +146,20 @@ describe('replay', () => {
     assert.equal(unanswered.trees.length, trees.length);
   });
 
+  it('asks the tools themselves where they are to answer anew, and no cache of other runs’ answers', async () => {
+    const { folder } = await makeTinyRun(join(parent, 'cached'), {
+      steps: 1,
+      change: ({ tools }) => Object.assign(tools, { cache: join(parent, 'cache.sqlite') }),
+    });
+    const opened: string[] = [];
+    const equipment: Equipment = {
+      ...tinyEquipment(),
+      openTools: ({ tools }) => (opened.push(tools.cache), Promise.resolve(sumsTools())),
+    };
+    await ask({ step: 1, tools: 'live' }, equipment, openRun(folder));
+    assert.deepEqual(opened, ['']);
+  });
+
   it('names a corpus that has changed, or is gone, where tools were asked', async () => {
     const corpus = join(parent, 'corpus.jsonl');
     writeFileSync(corpus, '{}\n');

@@ -1,5 +1,7 @@
 /** Programs that no sandbox may suffer from, and what each may end in. */
 
+import { homedir } from 'node:os';
+
 export type Sandbox = 'bubblewrap' | 'pyodide';
 
 export interface Hostile {
@@ -166,7 +168,9 @@ const TIME: readonly Hostile[] = [
 const files = ({ secret, folder }: Prey): Hostile[] => [
   program('reads a file of the host', /^error: .*FileNotFoundError/s, `open(${JSON.stringify(secret)}).read()`),
   program('lists a folder of the host', /^error: .*FileNotFoundError/s, 'import os', `os.listdir(${JSON.stringify(folder)})`),
-  program('reads the home folder', /^ok: \['program'\]$|^error: .*FileNotFoundError/s, 'import os', 'os.listdir(os.path.expanduser("~"))'),
+  program('reads its home folder', /^ok: \['program'\]$|^error: .*FileNotFoundError/s, 'import os', 'os.listdir(os.path.expanduser("~"))'),
+  // Where Python itself lives in it, that folder alone is there.
+  program('reads the home folder of the user', /^ok: \[('[^']*')?\]$|^error: .*(FileNotFoundError|PermissionError)/s, 'import os', `os.listdir(${JSON.stringify(homedir())})`),
   program('reads the environment', /^ok: none$/, 'import os', 'os.environ.get("BRANCHPOINT_SECRET", "none")'),
   program('follows links out', /^error: .*FileNotFoundError/s,
     'import os',

@@ -306,6 +306,16 @@ describe('Training', () => {
     });
   });
 
+  it('runs no tree of which nothing is trained', async () => {
+    const { rows } = bothWays(2);
+    const untrained = { ...rows[1]!, termStart: new Int32Array(rows[1]!.ids.length + 1) };
+    await withTrainer(TINY, async trainer => {
+      const { scores } = await trainer.accumulate({ trees: [rows[0]!, untrained], temperature: 1 }, POLICY);
+      assert.equal(trainer.work().tokens, rows[0]!.ids.length);
+      assert.ok(scores[1]!.logProbs.every(Number.isNaN));
+    });
+  });
+
   it('compares blocks of queries only with keys that one of them sees', () => {
     const ids = (count: number): number[] => Array.from({ length: count }, () => 1);
     const tree = packPieces([
