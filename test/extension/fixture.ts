@@ -34,7 +34,8 @@ export function makeTree(plan: readonly Planned[]): { tree: Tree; columns: Token
     trainerLogProbs: isModel.map(one => -0.25 * one),
     entropies: isModel.map((one, i) => one * ((i % 5) * 0.5)),
   };
-  return { columns, tree: { ...RECORD, segments } };
+  // What one test changes is nothing to another.
+  return { columns, tree: { ...structuredClone(RECORD), segments } };
 }
 
 const RECORD: Omit<Tree, 'segments'> = {
