@@ -79,6 +79,13 @@ describe('config', () => {
     });
     assert.deepEqual(changes('aepo-upstream'), { ...changes('aepo'), branchPenalty: 'upstream' });
     assert.deepEqual(changes('dapo'), { clipHigh: 0.28, filter: 'mixed', overlongShare: 0.2 });
+    const atLimit = (preset: Preset): string => defaults(preset).rollout.limitAction;
+    assert.deepEqual((['arpo', 'aepo', 'arpo-upstream', 'aepo-upstream'] as const).map(atLimit), [
+      'append-end-masked',
+      'append-end-masked',
+      'append-end-trained',
+      'append-end-trained',
+    ]);
     assert.deepEqual(changes('reinforce++'), { baseline: 'batch-mean', scale: 'batch-std' });
     assert.deepEqual(changes('reinforce++-baseline'), { scale: 'batch-std' });
     assert.deepEqual(changes('rloo'), { baseline: 'leave-one-out', scale: 'none' });
