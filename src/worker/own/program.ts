@@ -49,7 +49,20 @@ const START_MS = 60_000;
 
 /** Ended with this process, however it exits. */
 const living = new Set<Child>();
-process.once('exit', () => living.forEach(child => child.kill()));
+const endAll = (): void => living.forEach(child => child.kill());
+process.once('exit', endAll);
+
+/** A signal that nobody else heeds ends this process without its 'exit'; a program in a group of its own would outlive it. */
+const heedSignals = (): void =>
+  ['SIGINT', 'SIGTERM', 'SIGHUP'].forEach(signal => {
+    const heed = (): void => {
+      if (process.listenerCount(signal) > 1) return;
+      endAll();
+      process.off(signal, heed);
+      process.kill(process.pid, signal);
+    };
+    process.on(signal, heed);
+  });
 
 export class Program {
   /** What it is called in messages: the module, or the command's words. */
@@ -182,6 +195,8 @@ function startOf({ module, command, folder }: OwnProgram): Start {
   return { command: process.execPath, args: [loader, module], folder };
 }
 
+let isHeeding = false;
+
 /** One life of the program. */
 class Child {
   hasEnded = false;
@@ -195,6 +210,8 @@ class Child {
 
   constructor(label: string, { command, args, folder }: Start) {
     this.label = label;
+    if (!isHeeding) heedSignals();
+    isHeeding = true;
     living.add(this);
     this.process = spawn(command, args, {
       cwd: folder,

@@ -1,8 +1,11 @@
 /** Examples of programs of the user's own: overlapping answers, nonsense, endings. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { after, afterEach, describe, it } from 'mocha';
 import type { OwnProgram } from '../../../src/core/configTools.ts';
 import { Program, type Answer } from '../../../src/worker/own/program.ts';
@@ -133,6 +136,27 @@ describe('program of one’s own', () => {
     for (let tries = 0; tries < 100 && (pids as number[]).some(isAlive); tries++)
       await new Promise(done => setTimeout(done, 20));
     assert.deepEqual((pids as number[]).filter(isAlive), []);
+  });
+
+  it('ends with its caller, also where a signal ends that one and the program hears of nothing', async () => {
+    const beats = join(folder, 'deaf');
+    const deaf = `setInterval(() => require('node:fs').appendFileSync(${JSON.stringify(beats)}, '.'), 20)`;
+    const caller = join(folder, 'caller.mts');
+    const own = { module: '', command: [process.execPath, '-e', deaf], folder };
+    const program = pathToFileURL(join(import.meta.dirname, '../../../src/worker/own/program.ts')).href;
+    writeFileSync(
+      caller,
+      `import { Program } from ${JSON.stringify(program)};
+      void new Program(${JSON.stringify(own)}, { timeoutMs: 60000, probe: {}, check: () => undefined }).open();`,
+    );
+    const child = spawn(process.execPath, [caller], { stdio: 'ignore' });
+    const ended = once(child, 'exit');
+    while (!existsSync(beats)) await new Promise(done => setTimeout(done, 20));
+    child.kill('SIGINT');
+    assert.deepEqual(await ended, [null, 'SIGINT']);
+    const before = statSync(beats).size;
+    await new Promise(done => setTimeout(done, 120));
+    assert.equal(statSync(beats).size, before, 'its heart still beats');
   });
 
   it('takes along what it started where it ends by itself', async () => {
