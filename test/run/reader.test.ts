@@ -328,6 +328,15 @@ describe('reader', () => {
       assert.deepEqual(types(await openRun(folder).events({ headlines: true })), [
         ...['run-started 0', 'step-finished 1', 'step-started 2', 'tree-finished 2'],
       ]);
+      const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+      lines.push(
+        lines
+          .pop()!
+          .replace(/,"crc":\d+\}$/, '}')
+          .replace('[1,0]', '[1,2]'),
+      );
+      writeFileSync(path, `${lines.join('\n')}\n`);
+      await assert.rejects(openRun(folder).events({ headlines: true }), /the line has lost its checksum/);
     }));
 
   it('begins again where the journal was replaced by a shorter one', () =>
