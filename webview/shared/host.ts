@@ -1,4 +1,5 @@
 /** The webview's end of the conversation with the extension host. Knows nothing of what is shown. */
+import { errorText } from '../../src/core/types.ts';
 import {
   connect,
   serve,
@@ -43,7 +44,7 @@ export function report(task: Promise<unknown>): void {
   task.catch((error: unknown) => {
     const bar = document.getElementById('failure');
     if (!bar) throw error;
-    bar.textContent = error instanceof Error ? error.message : String(error);
+    bar.textContent = errorText(error);
     bar.hidden = false;
   });
 }

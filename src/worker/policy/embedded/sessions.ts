@@ -1,6 +1,6 @@
 /** Compiles and runs graphs on ONNX Runtime: the one file that knows it. Knows nothing of models or gradients. */
 import { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node';
-import { FailureError } from '../../../core/types.ts';
+import { errorText, FailureError } from '../../../core/types.ts';
 import type { ElementType } from './onnx.ts';
 
 // ONNX Runtime's builds send usage data to their maker from when the first session is made. Nobody asked us for that.
@@ -57,7 +57,7 @@ export function discard(owner: Tensor | Float32Array): void {
 const policyFailure = (doing: string, cause: unknown): FailureError =>
   new FailureError({
     where: 'policy',
-    message: `ONNX Runtime could not ${doing}: ${cause instanceof Error ? cause.message : String(cause)}`,
+    message: `ONNX Runtime could not ${doing}: ${errorText(cause)}`,
   });
 
 /** Values that come back as float32, int32 or int64 are all that our graphs return. */
