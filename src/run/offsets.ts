@@ -1,6 +1,6 @@
 /** Where every tree lies in trees.jsonl, and what a list of trees shows. A cache of that file; knows nothing of tokens. */
 import { join } from 'node:path';
-import type { Tree } from '../core/types.ts';
+import type { DecisionOutcome, Tree } from '../core/types.ts';
 import { statOf } from './disk.ts';
 import { FILES } from './layout.ts';
 import type { Line } from './lines.ts';
@@ -22,7 +22,7 @@ export interface TreeEntry {
   /** Mean over the paths that were judged; absent where none was. */
   reward?: number;
   paths: number;
-  /** Branching questions answered with a child, and with any no; absent in imported runs, which tell of none. */
+  /** Branching questions answered with a child, and refused by the gate; absent in imported runs, which tell of none. */
   branches?: number;
   refused?: number;
 }
@@ -43,7 +43,8 @@ const entryShape: Shape<TreeEntry> = record<TreeEntry>({
 
 export function entryOf(tree: Tree, offset: number, length: number): TreeEntry {
   const rewards = tree.paths.flatMap(({ reward }) => (reward ? [reward.total] : []));
-  const branches = tree.decisions.filter(({ outcome }) => outcome === 'branch').length;
+  const answered = (wanted: DecisionOutcome): number =>
+    tree.decisions.filter(({ outcome }) => outcome === wanted).length;
   return {
     id: tree.id,
     step: tree.step,
@@ -52,8 +53,8 @@ export function entryOf(tree: Tree, offset: number, length: number): TreeEntry {
     question: tree.task.question.slice(0, QUESTION_LENGTH),
     ...(rewards.length > 0 && { reward: rewards.reduce((sum, r) => sum + r, 0) / rewards.length }),
     paths: tree.paths.length,
-    branches,
-    refused: tree.decisions.length - branches,
+    branches: answered('branch'),
+    refused: answered('refuse'),
   };
 }
 

@@ -11,8 +11,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'mocha';
+import { fold } from '../../src/core/fold.ts';
 import { interceptWrites } from '../../src/run/disk.ts';
 import { readOffsets, scan } from '../../src/run/offsets.ts';
+import { openRun } from '../../src/run/reader.ts';
 import { searchTrees } from '../../src/run/search.ts';
 import type { TreeFiles } from '../../src/run/trees.ts';
 import { closeTrees, openTrees, readColumns, readTree, writeTrees } from '../../src/run/trees.ts';
@@ -316,6 +318,18 @@ describe('offsets', () => {
       rmSync(path);
       assert.deepEqual(await readOffsets(folder), expected);
     }));
+
+  it('count what the gate refused as the journal does, and not what the budget did', async () => {
+    const run = openRun(join(import.meta.dirname, '../../media/sample/run'));
+    const told = fold(await run.events()).trees;
+    const listed = await run.trees();
+    assert.deepEqual(
+      listed.map(({ id, branches, refused }) => [id, branches, refused]),
+      told.map(({ id, branches, refused }) => [id, branches, refused]),
+    );
+    const { refused, branches } = listed.find(({ id }) => id === '18.1')!;
+    assert.deepEqual([branches, refused], [1, 7]);
+  });
 
   it('are refused where a tree has lost its checksum and may say anything', () =>
     inFolder(async folder => {
